@@ -1,0 +1,47 @@
+"""Many sequences in one flat array: the form in which the engines take their input."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """`data`: uint8, all sequences one after another; `offsets`: int64, shape (n + 1,), data[offsets[i]:offsets[i+1]] is sequence i."""
+
+    data: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def from_list(cls, items: Iterable[bytes]) -> "Sequences":
+        items = list(items)
+        offsets = np.zeros(len(items) + 1, np.int64)
+        np.cumsum([len(item) for item in items], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(items), np.uint8), offsets)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64, shape (n,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """uint8 view of sequence `index`."""
+        return self.data[self.offsets[index] : self.offsets[index + 1]]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Reads with the four PairHMM qualities a base; all arrays uint8 and parallel to `bases.data`, Phred, no +33."""
+
+    bases: Sequences
+    base_quals: np.ndarray
+    insertion_quals: np.ndarray
+    deletion_quals: np.ndarray
+    gap_quals: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.bases)
