@@ -1,0 +1,88 @@
+"""The device layer: choice of device, builds that fail with one line, machines without OpenCL."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from haplowave.errors import UserError
+from haplowave.opencl import device as device_module
+from haplowave.opencl import is_out_of_memory, list_devices, select
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def test_select_by_index_kind_and_name():
+    devices = list_devices()
+    assert select("0") is devices[0] is select("auto") is select(devices[0])
+    assert select("cpu").kind == "cpu"
+    assert select(devices[-1].name[:6].lower()) in devices
+
+
+@pytest.mark.parametrize("spec", ["99", "no such device", ""])
+def test_unknown_device_is_one_line(spec):
+    with pytest.raises(UserError, match=r"device '.*': fits none of 0 = ") as caught:
+        select(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_build_resolves_includes_and_defines(tmp_path, monkeypatch):
+    monkeypatch.setattr(device_module, "KERNELS", tmp_path)
+    (tmp_path / "inner.cl").write_text("#define TWICE(x) (2 * (x))\n")
+    (tmp_path / "outer.cl").write_text('#include "inner.cl"\n__kernel void f(__global int* a) { a[0] = TWICE(VALUE); }\n')
+    device = select("cpu")
+    program = device.build("outer.cl", {"VALUE": 21})
+    assert device.build("outer.cl", {"VALUE": 21}) is program
+    result = np.zeros(1, np.int32)
+    buffer = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, result.nbytes)
+    program.f(device.queue, (1,), None, buffer)
+    cl.enqueue_copy(device.queue, result, buffer)
+    assert result[0] == 42
+
+
+def test_failed_build_names_device_options_and_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(device_module, "KERNELS", tmp_path)
+    (tmp_path / "bad.cl").write_text("__kernel void f(__global int* a) { a[0] = MISSING; }\n")
+    device = select("cpu")
+    with pytest.raises(UserError) as caught:
+        device.build("bad.cl", {"WIDTH": 4})
+    message = str(caught.value)
+    assert device.name in message
+    assert "-DWIDTH=4" in message
+    assert "MISSING" in message
+    assert "\n" not in message
+
+
+def test_out_of_memory_is_told_from_other_errors():
+    assert is_out_of_memory(MemoryError())
+    assert not is_out_of_memory(ValueError())
+    device = select("cpu")
+    with pytest.raises(cl.Error) as caught:
+        cl.Buffer(device.context, cl.mem_flags.READ_WRITE, 1 << 50)
+    assert is_out_of_memory(caught.value)
+
+
+def _devices_command(*arguments, **environment):
+    command = [sys.executable, str(SCRIPTS / "devices.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60)
+
+
+def test_no_platform_says_what_to_install():
+    done = _devices_command(OCL_ICD_VENDORS="/nonexistent", OCL_ICD_FILENAMES="")
+    if done.returncode == 0:
+        pytest.skip("this OpenCL loader ignores OCL_ICD_VENDORS")
+    assert done.stderr.startswith("haplowave: error: no OpenCL device found")
+    assert "nvidia.icd" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_threads_limit_the_cpu_device(tmp_path):
+    done = _devices_command("--threads", "1", POCL_CACHE_DIR=str(tmp_path / "made"), OCL_ICD_VENDORS=os.environ.get("OCL_ICD_VENDORS", ""))
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[2] for line in lines[1:] if line[1] == "cpu"][:1] == ["1"]
+    assert (tmp_path / "made").is_dir()
