@@ -1,0 +1,6 @@
+"""PairHMM: log10 P(read | haplotype) for reads with Phred qualities, by OpenCL kernels of any device (docs/pairhmm.md)."""
+
+from haplowave.pairhmm.api import HOW, Result, log10_likelihoods
+from haplowave.pairhmm.engines import ENGINES
+
+__all__ = ["ENGINES", "HOW", "Result", "log10_likelihoods"]

@@ -1,0 +1,172 @@
+"""The Python interface: likelihoods of pairs, each in the cheapest precision that is right."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from haplowave.errors import UserError
+from haplowave.opencl import Device, device_failures, select
+from haplowave.pairhmm import engines
+from haplowave.pairhmm.duplicates import representatives
+from haplowave.pairhmm.engines import ENGINES, Outcome, Work
+from haplowave.pairhmm.model import CONVENTIONS, regular_reads
+from haplowave.sequences import Reads, Sequences
+
+HOW = ("fp32", "fp64")
+PRECISIONS = ("auto", "fp32", "fp64")
+GATK_SAFE = -28.0 - 120.0 * np.log10(2.0)
+"""GATK accepts a float result of 1e-28 or more of its scale 2^120 (GKL pairhmm_common.h, MIN_ACCEPTED)."""
+
+_LETTER = np.zeros(256, bool)
+_LETTER[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", np.uint8)] = True
+
+
+@dataclass
+class Result:
+    """Likelihoods and what they took, parallel to the pairs asked for."""
+
+    log10: np.ndarray
+    """float64 (n,): log10 P(read | haplotype); -inf where the model gives probability zero."""
+    how: np.ndarray
+    """uint8 (n,): index into HOW, the precision that the value was computed in."""
+    cells: int = 0
+    """Sum over the pairs of read length times haplotype length."""
+    cells_computed: int = 0
+    """Cells that the first pass and the rescue really computed."""
+    rescued: int = 0
+    """Pairs that the first precision could not answer."""
+    kernel_seconds: float = 0.0
+
+
+def log10_likelihoods(
+    reads: Reads,
+    haplotypes: Sequences,
+    pairs: np.ndarray | None = None,
+    *,
+    device: Device | str = "auto",
+    kernel: str = "auto",
+    precision: str = "auto",
+    convention: str = "gatk",
+    share_duplicates: bool = True,
+    share_prefixes: bool = True,
+) -> Result:
+    """log10 P(read | haplotype) of each pair by GATK's PairHMM (`haplowave.pairhmm.model` has the equations).
+
+    pairs: int, shape (n, 2), [read index, haplotype index]; None means every read with every haplotype, reads slowest.
+    device: an OpenCL device or what `haplowave.opencl.select` takes. kernel: 'auto' or a name of ENGINES.
+    precision: 'auto' is GATK's rule (FP32, and FP64 where FP32 falls below 1e-28 of its scale), 'fp32' turns to FP64 only where FP32
+    arithmetic itself fails, 'fp64' computes all in FP64. convention: 'gatk' (a mismatch has e/3) or 'raw' (e).
+    share_duplicates, share_prefixes: compute equal reads once, equal haplotype beginnings once; results are the same either way.
+
+    Raises UserError for an empty sequence, a byte that is no letter, or a device that fails; ValueError for arguments out of range.
+    """
+    if precision not in PRECISIONS or convention not in CONVENTIONS or (kernel != "auto" and kernel not in ENGINES):
+        raise ValueError(f"precision {precision!r}, convention {convention!r} or kernel {kernel!r} is unknown")
+    pairs = _checked_pairs(reads, haplotypes, pairs)
+    result = Result(np.empty(len(pairs)), np.zeros(len(pairs), np.uint8))
+    if not len(pairs):
+        return result
+    _check_sequences("read", reads.bases)
+    _check_sequences("haplotype", haplotypes)
+    chosen = select(device)
+    name = engines.choose(chosen) if kernel == "auto" else kernel
+    unique, inverse = _unique_pairs(reads, haplotypes, pairs) if share_duplicates else (pairs, None)
+    with device_failures(chosen):
+        computed = _Ladder(Work(reads, haplotypes, unique, convention, share_prefixes), chosen, name).climb(precision)
+    _spread(computed, result, inverse)
+    result.cells = Work(reads, haplotypes, pairs).cells
+    return result
+
+
+def _checked_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | None) -> np.ndarray:
+    if pairs is None:
+        read, haplotype = np.divmod(np.arange(len(reads) * len(haplotypes)), max(len(haplotypes), 1))
+        return np.stack([read, haplotype], axis=1)
+    pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
+    if len(pairs) and ((pairs < 0) | (pairs >= [len(reads), len(haplotypes)])).any():
+        raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
+    return pairs
+
+
+def _check_sequences(what: str, sequences: Sequences) -> None:
+    if (sequences.lengths <= 0).any():
+        raise UserError(f"{what} {int(np.argmin(sequences.lengths))} (counted from 0): is empty; leave empty sequences out")
+    data = sequences.data[sequences.offsets[0] : sequences.offsets[-1]]
+    if not (_LETTER[np.flatnonzero(np.bincount(data, minlength=256))]).all():
+        position = int(np.argmin(_LETTER[data])) + int(sequences.offsets[0])
+        index = int(np.searchsorted(sequences.offsets, position, side="right")) - 1
+        raise UserError(f"{what} {index} (counted from 0): byte {sequences.data[position]} is no letter; give bases as letters")
+
+
+def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    read = representatives(reads.bases.offsets, arrays)[pairs[:, 0]]
+    haplotype = representatives(haplotypes.offsets, (haplotypes.data,))[pairs[:, 1]]
+    if (read == pairs[:, 0]).all() and (haplotype == pairs[:, 1]).all():
+        return pairs, None
+    keys, inverse = np.unique(read * len(haplotypes) + haplotype, return_inverse=True)
+    return np.stack(np.divmod(keys, len(haplotypes)), axis=1), inverse
+
+
+def _spread(computed: Result, result: Result, inverse: np.ndarray | None) -> None:
+    for name in ("log10", "how"):
+        values = getattr(computed, name)
+        setattr(result, name, values if inverse is None else values[inverse])
+    result.rescued = computed.rescued
+    result.cells_computed, result.kernel_seconds = computed.cells_computed, computed.kernel_seconds
+
+
+class _Ladder:
+    """FP32, then FP64, then renormalised FP64: every pair stops at the first rung that answers it."""
+
+    def __init__(self, work: Work, device: Device, kernel: str):
+        self.work, self.device, self.kernel = work, device, kernel
+        count = len(work.pairs)
+        self.result = Result(np.empty(count), np.ones(count, np.uint8))
+
+    def climb(self, precision: str) -> Result:
+        if self.kernel == "reference":
+            self._take(np.arange(len(self.work.pairs)), ENGINES["reference"](self.work, self.device, "fp64"), 1)
+            return self.result
+        regular = regular_reads(self.work.reads, self.work.convention)[self.work.pairs[:, 0]]
+        irregular, open_pairs = np.flatnonzero(~regular), np.flatnonzero(regular)
+        if precision != "fp64":
+            open_pairs = self._first(open_pairs, GATK_SAFE if precision == "auto" else -np.inf)
+            self.result.rescued = len(open_pairs) + len(irregular)
+        left = self._run(open_pairs, "fp64")
+        self._renormalise(np.concatenate([irregular, left]))
+        return self.result
+
+    def _first(self, which: np.ndarray, floor: float) -> np.ndarray:
+        outcome, unsafe = self._compute(which, "fp32")
+        if outcome is None:
+            return which
+        unsafe |= outcome.log10 < floor
+        self.result.how[which[~unsafe]] = 0
+        return which[unsafe]
+
+    def _run(self, which: np.ndarray, precision: str) -> np.ndarray:
+        outcome, unsafe = self._compute(which, precision)
+        return which if outcome is None else which[unsafe]
+
+    def _compute(self, which: np.ndarray, precision: str) -> tuple[Outcome | None, np.ndarray]:
+        if not len(which):
+            return None, np.zeros(0, bool)
+        outcome = ENGINES[self.kernel](self._part(which), self.device, precision)
+        self._take(which, outcome, HOW.index(precision))
+        return outcome, outcome.unsafe.copy()
+
+    def _renormalise(self, which: np.ndarray) -> None:
+        if len(which):
+            self._take(which, ENGINES["reference"](self._part(which), self.device, "fp64"), 1)
+
+    def _part(self, which: np.ndarray) -> Work:
+        if len(which) == len(self.work.pairs):
+            return self.work
+        return Work(self.work.reads, self.work.haplotypes, self.work.pairs[which], self.work.convention, self.work.share_prefixes)
+
+    def _take(self, which: np.ndarray, outcome: Outcome, how: int) -> None:
+        self.result.log10[which] = outcome.log10
+        self.result.how[which] = how
+        self.result.kernel_seconds += outcome.kernel_seconds
+        self.result.cells_computed += outcome.cells_computed
