@@ -13,6 +13,67 @@ def option(default: Any, help: str, **metadata: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class RegionOptions:
+    """Where the alignments show enough difference from the reference to look closer (configuration: active_regions)."""
+
+    min_mapping_quality: int = option(20, "reads mapped with less are left out (GATK HaplotypeCaller: 20)", minimum=0, maximum=254)
+    min_base_quality: int = option(10, "bases called with less do not speak for an event (GATK: 10)", minimum=0, maximum=93)
+    min_alternative_count: int = option(2, "reads of one sample that must carry an event", minimum=1)
+    min_alternative_fraction: float = option(
+        0.12, "share of a diploid sample's reads that must carry a substitution; scaled by 2 / ploidy", minimum=0.0, maximum=1.0
+    )
+    min_indel_fraction: float = option(
+        0.12, "share of a diploid sample's reads that must carry an insertion or deletion; scaled by 2 / ploidy", minimum=0.0, maximum=1.0
+    )
+    min_clip_length: int = option(8, "soft-clipped bases, of good quality, that count as a sign of a larger event", minimum=1)
+    merge_distance: int = option(35, "events closer than this (bp) share a region", minimum=1)
+    padding: int = option(
+        60, "reference bases on each side of a region that reads and haplotypes keep; less where a neighbour is nearer", minimum=15
+    )
+    max_region_length: int = option(300, "longer regions are split at their widest gaps (bp)", minimum=20)
+
+
+@dataclass(frozen=True)
+class HaplotypeOptions:
+    """How candidate haplotypes are built in a region (configuration: haplotypes)."""
+
+    overhang: int = option(20, "reference bases that a haplotype reaches beyond the reads on each side", minimum=1)
+    max_events: int = option(24, "candidate events of a region, those with most evidence first", minimum=1)
+    max_haplotypes: int = option(24, "haplotypes of a region, the reference included", minimum=2)
+    assembly: bool = option(True, "assemble short reads locally, to find what their alignments do not show")
+    assembly_kmers: str = option("25,35,45,65", "k-mer lengths tried in turn until the reference has no repeated k-mer")
+    min_kmer_count: int = option(2, "an assembly edge seen in fewer reads is pruned (GATK: 2)", minimum=1)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Which pieces of reads enter PairHMM, and with what qualities (configuration: reads)."""
+
+    default_base_quality: int = option(
+        0, "stands in for the qualities of reads that have none; 0: such a read is an error", minimum=0, maximum=93
+    )
+    trim_quality: int = option(10, "bases below this are taken off the ends of a read (GATK: 10)", minimum=0, maximum=93)
+    min_read_length: int = option(10, "shorter pieces are left out", minimum=1)
+    max_reads_per_region: int = option(500, "reads of one sample in one region; a fixed pseudo-random choice is kept", minimum=1)
+    base_quality_threshold: int = option(
+        -1, "base qualities below this become 6; -1: by platform (illumina, 10x: 18 as GATK; others: 6)", minimum=-1, maximum=93
+    )
+    max_base_quality: int = option(60, "base qualities are capped here and at the mapping quality", minimum=6, maximum=93)
+    gap_open_quality: int = option(
+        -1, "Phred gap-open penalty outside of repeats; -1: by platform (illumina, 10x: 45)", minimum=-1, maximum=93
+    )
+    gap_continuation_quality: int = option(10, "Phred gap-continuation penalty (GATK: 10)", minimum=1, maximum=93)
+    pcr_indel_model: str = option(
+        "conservative",
+        "how much repeats lower the gap-open penalty of short reads (GATK)",
+        choices=("none", "hostile", "aggressive", "conservative"),
+    )
+    overlap_quality: int = option(
+        20, "where mates overlap and agree, each base quality is capped here (GATK: 20); they count 0 where they differ", minimum=0
+    )
+
+
+@dataclass(frozen=True)
 class GenotypeOptions:
     """Genotyping: from likelihoods of reads given haplotypes to a VCF."""
 

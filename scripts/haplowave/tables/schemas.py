@@ -28,6 +28,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             _field("contig", _TEXT, "name of the contig"),
             _field("start", pa.int64(), "first position of the region"),
             _field("end", pa.int64(), "position after the last of the region"),
+            _field("padded_start", pa.int64(), "first position that reads and haplotypes of the region keep"),
+            _field("padded_end", pa.int64(), "position after the last that reads and haplotypes of the region keep"),
             _field("why", pa.string(), "what made it active: comma-separated of mismatch, insertion, deletion, clip"),
         ]
     ),
@@ -42,7 +44,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             _field(
                 "events",
                 pa.list_(pa.field("event", _EVENT)),
-                "differences from the reference in order: pos (0-based), ref, alt as VCF writes them (indels left-aligned, one anchor base)",
+                "differences from the reference in order: pos (0-based), ref, alt as VCF writes them (left-aligned, one anchor base)",
             ),
         ]
     ),

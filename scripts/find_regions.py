@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Find the active regions of an interval list."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from haplowave import cli
+from haplowave.calling.scan import scan
+from haplowave.options import ReadOptions, RegionOptions
+
+
+def main(arguments: Namespace) -> None:
+    regions = scan(
+        arguments.reference,
+        arguments.index_dir,
+        arguments.samples,
+        arguments.intervals,
+        arguments.output,
+        arguments.counts,
+        cli.options_from(arguments, RegionOptions),
+        cli.options_from(arguments, ReadOptions),
+    )
+    print(f"{arguments.output}: {regions} regions")
+
+
+def parser():
+    target = cli.parser("Stream the alignments of all samples and write the regions where they differ from the reference.")
+    target.add_argument("--reference", required=True, type=Path, metavar="FASTA", help="reference, plain or bgzipped")
+    target.add_argument("--index-dir", type=Path, metavar="DIR", help="where the index of the reference is, if not beside it")
+    target.add_argument("--samples", required=True, type=Path, metavar="TSV", help="sample sheet")
+    target.add_argument(
+        "--intervals", required=True, type=Path, metavar="BED", help="where to look; a region belongs to the interval it starts in"
+    )
+    target.add_argument("--output", required=True, type=Path, metavar="PARQUET", help="table of regions")
+    target.add_argument("--counts", required=True, type=Path, metavar="TSV", help="reads by sample and by the reason they were left out")
+    cli.add_options(target, RegionOptions)
+    cli.add_options(target, ReadOptions)
+    return target
+
+
+if __name__ == "__main__":
+    cli.run(main, parser())

@@ -1,0 +1,123 @@
+"""What each sequencing technology gets wrong, as the Phred qualities that PairHMM takes.
+
+Short reads follow GATK: flat gap-open penalties, lowered in tandem repeats by its PCR indel model. Long reads make
+their indels in homopolymers; how often depends on the length of the run and on the qualities that the basecaller
+gave it. Those tables were measured on public HG002 reads away from known variants (docs/calling.md has the figures
+and the command).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from haplowave.options import ReadOptions
+
+_MIN_QUALITY = 6
+_PCR_RATES = {"none": 0.0, "hostile": 1.0, "aggressive": 2.0, "conservative": 3.0}
+_MAX_UNIT, _MAX_REPEATS = 8, 20
+
+
+@dataclass(frozen=True)
+class Platform:
+    """`base_quality_threshold`: bases below become Q6. `keeps_clips`: whether soft-clipped bases stay in the piece.
+
+    `run_quality`: Phred probability that a homopolymer of length 1, 2, … (last: and longer) gains or loses bases, or
+    None for GATK's model. `run_drop`, `run_floor`: the same from the lowest base quality q of the run:
+    max(run_floor, q * run_slope - run_drop). The lower of the two counts.
+    """
+
+    base_quality_threshold: int
+    gap_open_quality: int
+    keeps_clips: bool
+    assembles: bool
+    run_quality: tuple[float, ...] | None = None
+    run_floor: tuple[float, ...] = ()
+    run_drop: tuple[float, ...] = ()
+    run_slope: float = 1.0
+
+
+_SHORT = Platform(base_quality_threshold=18, gap_open_quality=45, keeps_clips=True, assembles=True)
+PLATFORMS: dict[str, Platform] = {
+    "illumina": _SHORT,
+    "10x": _SHORT,
+    "hifi": Platform(
+        base_quality_threshold=6,
+        gap_open_quality=42,
+        keeps_clips=False,
+        assembles=False,
+        run_quality=(39, 31, 27, 23.5, 21, 18.5, 17, 15, 14, 13, 12, 11, 10),
+        run_floor=(19, 13, 12, 10.5, 10, 9, 8, 7, 6),
+        run_drop=(-18, -13, -12, -10.5, -10, -9, -8, -7, -6),
+        run_slope=0.5,
+    ),
+    "ont": Platform(
+        base_quality_threshold=6,
+        gap_open_quality=40,
+        keeps_clips=False,
+        assembles=False,
+        run_quality=(40, 38, 36, 34, 31, 26, 22, 18, 15, 12, 10, 9, 8),
+        run_floor=(19, 13, 10, 8.5, 7, 6.5, 6, 5, 4.5, 4, 4, 3.5, 3.5),
+        run_drop=(0, 2, 5, 7, 9, 10, 11, 14, 16, 18, 20, 20, 20),
+    ),
+}
+
+
+def gap_open_quals(bases: np.ndarray, quals: np.ndarray, platform: Platform, options: ReadOptions) -> np.ndarray:
+    """Phred gap-open penalty of insertion and deletion at each base: uint8, shape (length,)."""
+    flat = options.gap_open_quality if options.gap_open_quality >= 0 else platform.gap_open_quality
+    if platform.run_quality is None:
+        return _pcr_model(bases, flat, _PCR_RATES[options.pcr_indel_model])
+    return _run_model(bases, quals, flat, platform)
+
+
+def repeat_lengths(bases: np.ndarray) -> np.ndarray:
+    """For each base but the last: copies of the best tandem unit (1 to 8 bases) that ends at it or begins behind it.
+
+    int64, shape (length,); GATK counts the same to find where polymerases slip (PairHMMLikelihoodCalculationEngine).
+    """
+    length = len(bases)
+    best = np.ones(length, np.int64)
+    for unit in range(1, min(_MAX_UNIT, length // 2) + 1):
+        same = bases[unit:] == bases[:-unit]
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
+        for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            copies = (end - begin) // unit + 1
+            if copies > 1:
+                tract = slice(max(0, begin - 1), end + unit)
+                best[tract] = np.maximum(best[tract], copies)
+    return np.minimum(best, _MAX_REPEATS)
+
+
+def _pcr_model(bases: np.ndarray, flat: int, rate: float) -> np.ndarray:
+    quals = np.full(len(bases), flat, np.uint8)
+    if rate and len(bases) > 1:
+        repeats = repeat_lengths(bases)[:-1]
+        slipping = np.maximum(10, np.floor(40.0 - np.exp(repeats / (rate * np.pi)) + 1.5)).astype(np.int64)
+        quals[:-1] = np.minimum(quals[:-1], slipping)
+    return quals
+
+
+def _run_model(bases: np.ndarray, quals: np.ndarray, flat: int, platform: Platform) -> np.ndarray:
+    starts = np.concatenate([[0], np.flatnonzero(bases[1:] != bases[:-1]) + 1])
+    lengths = np.diff(np.concatenate([starts, [len(bases)]]))
+    lowest = np.minimum.reduceat(quals, starts).astype(np.float64)
+    by_length = _look_up(platform.run_quality, lengths)
+    by_quality = np.maximum(_look_up(platform.run_floor, lengths), lowest * platform.run_slope - _look_up(platform.run_drop, lengths))
+    # The model opens the gap at any base of the run: the probability of the run is shared out among them.
+    shared = np.minimum(by_length, by_quality) + 10 * np.log10(lengths)
+    per_run = np.clip(np.rint(shared), 1, flat).astype(np.uint8)
+    result = np.repeat(per_run, lengths)
+    # The run that follows may begin at this very base: the gap opens behind it.
+    result[:-1] = np.minimum(result[:-1], result[1:])
+    return result
+
+
+def _look_up(table: tuple[float, ...], lengths: np.ndarray) -> np.ndarray:
+    return np.array(table)[np.minimum(lengths, len(table)) - 1]
+
+
+def hmm_base_quals(quals: np.ndarray, mapq: int, platform: Platform, options: ReadOptions) -> np.ndarray:
+    """Base qualities as GATK hands them to PairHMM: capped by the mapping quality first, then what is low becomes 6."""
+    threshold = options.base_quality_threshold if options.base_quality_threshold >= 0 else platform.base_quality_threshold
+    capped = np.minimum(quals, min(mapq, options.max_base_quality))
+    return np.where(capped < max(threshold, _MIN_QUALITY), _MIN_QUALITY, capped).astype(np.uint8)
