@@ -143,7 +143,7 @@ def build_haplotypes(
     events = candidate_events(region, samples, reads, options)
     extents = [event_extent(event, context, start)[:2] for event in events]
     everyone = [read for own in reads for read in own]
-    found = [()] + combine(events, observe(everyone, events, extents), options.haplotypes)
+    found = [(), *combine(events, observe(everyone, events, extents), options.haplotypes)]
     if options.haplotypes.assembly:
         short = [read for sample, own in zip(samples, reads, strict=True) if PLATFORMS[sample.platform].assembles for read in own]
         found += assembly.assemble(region, text, start, short, options.haplotypes)

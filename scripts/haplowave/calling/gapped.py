@@ -13,19 +13,20 @@ _MATCH, _MISMATCH, _OPEN, _EXTEND = 200, -150, -260, -11
 def align_events(reference: str, haplotype: str, start: int) -> tuple[Event, ...]:
     """Left-aligned differences of `haplotype` from `reference`, whose first base is at position `start`.
 
-    What both share at their ends is set aside first: most of the time the rest is one event.
+    Both must begin with the same base. What they share at their ends is set aside first: most of the time the rest is
+    one event.
     """
-    shortest = min(len(reference), len(haplotype))
+    # One shared base is kept at the front where there is one: an indel needs its anchor.
+    shortest = min(len(reference), len(haplotype)) - (reference[:1] == haplotype[:1])
     tail = 0
     while tail < shortest and reference[-1 - tail] == haplotype[-1 - tail]:
         tail += 1
     head = 0
-    while head < shortest - tail and reference[head] == haplotype[head]:
+    longest = min(len(reference), len(haplotype)) - tail
+    while head < longest and reference[head] == haplotype[head]:
         head += 1
     middle_ref, middle_hap = reference[head : len(reference) - tail], haplotype[head : len(haplotype) - tail]
     if not middle_ref and not middle_hap:
-        return ()
-    if head == 0 and (not middle_ref or not middle_hap):
         return ()
     pieces = _align(middle_ref, middle_hap) if middle_ref and middle_hap else [(0, 0, len(middle_ref), len(middle_hap))]
     events: list[Event] = []
@@ -37,8 +38,6 @@ def align_events(reference: str, haplotype: str, start: int) -> tuple[Event, ...
         floor = events[-1][0] - start + len(events[-1][1]) if events else 0
         while at_ref - 1 > floor and at_hap > 1 and _same_shift(reference, haplotype, at_ref, at_hap, deleted, inserted):
             at_ref, at_hap = at_ref - 1, at_hap - 1
-        if at_ref < 1:
-            return ()
         anchor = reference[at_ref - 1]
         events.append((start + at_ref - 1, anchor + reference[at_ref : at_ref + deleted], anchor + haplotype[at_hap : at_hap + inserted]))
     return tuple(sorted(events))

@@ -33,7 +33,7 @@ def fetch_reads(file: pysam.AlignmentFile, contig: str, start: int, end: int) ->
     try:
         for read in file.fetch(contig, start, end):
             if read.reference_start < previous:
-                raise UserError(f"{_name(file)}: record {read.query_name} is out of order; sort the file by coordinate and index it")
+                raise UserError(f"{_name(file)}: record {read.query_name} is out of order; sort the file and index it")
             previous = read.reference_start
             yield read
     except (OSError, ValueError) as error:
