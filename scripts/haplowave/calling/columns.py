@@ -1,0 +1,20 @@
+"""Columns of the tables as the flat arrays that the engines take."""
+
+import numpy as np
+import pyarrow as pa
+
+from haplowave.sequences import Sequences
+
+
+def column_sequences(column: pa.ChunkedArray | pa.Array) -> Sequences:
+    """A string or binary column as Sequences: a view of Arrow's buffers where it is one chunk, offsets from 0."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array, pa.ChunkedArray):  # combine_chunks keeps chunks that one 32-bit offset array cannot hold
+        array = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in array.chunks])
+    if len(array) == 0:
+        return Sequences(np.zeros(0, np.uint8), np.zeros(1, np.int64))
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    _, offsets, data = array.buffers()
+    begin = np.frombuffer(offsets, np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return Sequences(text[begin[0] : begin[-1]], begin - begin[0])

@@ -1,0 +1,209 @@
+"""Distances of many short pairs: reads against haplotypes. One launch for each strip size, lanes = pairs.
+
+The host does nothing a pair but sort: sequences are numbered and cut into bit planes on the device, once a sequence.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from haplowave.distance.reference import MODES
+from haplowave.errors import UserError
+from haplowave.opencl import Device, device_failures, select
+from haplowave.sequences import Sequences
+
+SOURCE = "distance_short.cl"
+WORD = 64
+MAX_STRIP = 4  # words of 64 rows whose state stays in registers
+SLACK = 16  # bytes behind each text that vector loads may touch
+SCRATCH_WORDS = 1 << 23  # of horizontal differences a launch: 64 MiB
+_PIECE = 1 << 14
+
+
+def batch(
+    queries: Sequences,
+    targets: Sequences,
+    pairs: np.ndarray | None = None,
+    *,
+    mode: str = "infix",
+    device: Device | str = "auto",
+    ignore_case: bool = False,
+) -> np.ndarray:
+    """Unit-cost edit distances of `pairs` (int, shape (n, 2): query index, target index; None: all x all, query-major).
+
+    mode "infix": the whole query inside the target, ends of the target free; "global": both whole. Any byte is a symbol of its
+    own (N and IUPAC letters match only themselves); `ignore_case` makes a-z equal A-Z. Returns int32, shape (n,).
+    Myers 1999, Hyyroe 2003 (kernels/distance_short.cl). Raises UserError for an index out of range or an unknown mode.
+    """
+    if mode not in MODES:
+        raise UserError(f"mode '{mode}': choose one of {', '.join(MODES)}")
+    pairs = _all_pairs(len(queries), len(targets)) if pairs is None else np.asarray(pairs)
+    if pairs.shape[0] == 0:
+        return np.zeros(0, np.int32)
+    _check(pairs, len(queries), len(targets))
+    device = select(device)
+    with device_failures(device):
+        return _Batch(device, queries, targets, mode, ignore_case).run(pairs)
+
+
+def _all_pairs(queries: int, targets: int) -> np.ndarray:
+    grid = np.empty((queries * targets, 2), np.int64)
+    grid[:, 0] = np.repeat(np.arange(queries), targets)
+    grid[:, 1] = np.tile(np.arange(targets), queries)
+    return grid
+
+
+def _check(pairs: np.ndarray, queries: int, targets: int) -> None:
+    low, high = pairs.min(axis=0), pairs.max(axis=0)
+    if low.min() < 0 or high[0] >= queries or high[1] >= targets:
+        raise UserError(f"pairs: indices reach {high.tolist()} and {low.tolist()}, there are {queries} queries and {targets} targets")
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Sequences on the device: symbol numbers and offsets."""
+
+    codes: cl.Buffer
+    begin: cl.Buffer
+
+
+class _Batch:
+    """One call: the texts on the device and the pairs in launches."""
+
+    def __init__(self, device: Device, queries: Sequences, targets: Sequences, mode: str, ignore_case: bool):
+        self.device, self.queue = device, device.queue
+        self.lanes = device.vector_width // 2 if device.kind == "cpu" else 1
+        self.group = self.lanes if device.kind == "cpu" else 32
+        self.local = (1,) if device.kind == "cpu" else (64,)
+        self.mode = mode
+        self._held: list[cl.Buffer] = []
+        self.query_lengths, self.target_lengths = queries.lengths, targets.lengths
+        raw = [self._input(_padded(text.data)) for text in (queries, targets)]
+        numbers, symbols = self._number(raw, (queries, targets), ignore_case)
+        self.planes = max(1, (symbols - 1).bit_length())
+        slack = int(self.target_lengths.max(initial=0))
+        self.query = self._recode(raw[0], queries, numbers, 0)
+        self.target = self._recode(raw[1], targets, numbers, slack)
+        self.words = -(-self.query_lengths // WORD)
+        self.query_words, self.word_begin = self._pack()
+
+    def _input(self, array: np.ndarray) -> cl.Buffer:
+        """A buffer that lives as long as this object: a CPU device reads the host's memory while kernels are under way."""
+        self._held.append(readable(self.device, array))
+        return self._held[-1]
+
+    def _empty(self, size: int) -> cl.Buffer:
+        return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(size, 16))
+
+    def _number(self, raw: list[cl.Buffer], texts: tuple[Sequences, Sequences], ignore_case: bool) -> tuple[np.ndarray, int]:
+        """Symbol number of each byte value (uint8, shape (256,)) and how many symbols there are."""
+        program = self.device.build(SOURCE, {"PLANES": 1})
+        seen = np.zeros(256, np.uint8)
+        flags = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=seen)
+        for buffer, text in zip(raw, texts, strict=True):
+            length = len(text.data)
+            if length:
+                presence = cl.Kernel(program, "presence")
+                presence(self.queue, (-(-length // _PIECE),), None, buffer, np.int64(length), np.int64(_PIECE), flags)
+        cl.enqueue_copy(self.queue, seen, flags)
+        upper = np.arange(256)
+        if ignore_case:
+            upper[ord("a") : ord("z") + 1] -= 32
+        present = np.unique(upper[seen > 0])
+        numbers = np.searchsorted(present, upper).astype(np.uint8)  # values for absent bytes are never looked up
+        return numbers, len(present)
+
+    def _recode(self, raw: cl.Buffer, text: Sequences, numbers: np.ndarray, slack: int) -> _Text:
+        length = len(text.data)
+        codes = self._empty(length + slack + SLACK)
+        if length:
+            recode = cl.Kernel(self.device.build(SOURCE, {"PLANES": 1}), "recode")
+            size = (-(-length // _PIECE),)
+            recode(self.queue, size, None, raw, np.int64(length), np.int64(_PIECE), self._input(numbers), codes)
+        return _Text(codes, self._input(text.offsets.astype(np.int64, copy=False)))
+
+    def _pack(self) -> tuple[cl.Buffer, cl.Buffer]:
+        begin = np.zeros(len(self.words) + 1, np.int32)
+        np.cumsum(self.words, out=begin[1:])
+        total = int(self.words.sum())
+        if total >= 1 << 31:
+            raise UserError("queries: more than 137 billion symbols in one call; give fewer at a time")
+        words = self._empty(total * (self.planes + 1) * 8)
+        begins = self._input(begin)
+        if total:
+            pack = cl.Kernel(self.device.build(SOURCE, {"PLANES": self.planes}), "pack")
+            size = (len(self.words),)
+            pack(self.queue, size, None, self.query.codes, self.query.begin, begins, words)
+        return words, begins
+
+    def run(self, pairs: np.ndarray) -> np.ndarray:
+        query, target = pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
+        words = self.words[query]
+        columns = self.target_lengths[target]
+        strips = -(-words // MAX_STRIP)
+        strip = -(-words // np.maximum(strips, 1))
+        order = _order(strip, strips, columns)
+        result = np.empty(len(pairs), np.int32)
+        bounds = np.searchsorted(strip[order], np.arange(MAX_STRIP + 2))
+        empty = order[: bounds[1]]  # queries of length 0
+        result[empty] = 0 if self.mode == "infix" else columns[empty]
+        for size in range(1, MAX_STRIP + 1):
+            for part in self._parts(order[bounds[size] : bounds[size + 1]], strips, columns):
+                result[part] = self._launch(size, query[part], target[part], strips[part], columns[part])
+        return result
+
+    def _parts(self, order: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
+        """Cut `order` where the horizontal differences of a launch would outgrow SCRATCH_WORDS."""
+        if not len(order) or strips[order[-1]] <= 1:
+            return [order] if len(order) else []
+        need = np.cumsum(2 * (-(-columns[order] // WORD) + 1))
+        cuts = np.searchsorted(need, np.arange(SCRATCH_WORDS, int(need[-1]), SCRATCH_WORDS))
+        cuts = np.unique(-(-cuts // self.group) * self.group)
+        return [part for part in np.split(order, cuts[cuts < len(order)]) if len(part)]
+
+    def _launch(self, size: int, query: np.ndarray, target: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        count, held = len(query), len(self._held)
+        groups = -(-count // self.group)
+        starts = np.arange(groups) * self.group
+        group_strips = np.maximum.reduceat(strips, starts).astype(np.int32)
+        blocks = np.where(group_strips > 1, -(-np.maximum.reduceat(columns, starts) // WORD), 0)
+        scratch_begin = np.zeros(groups + 1, np.int64)
+        np.cumsum(blocks * (2 * self.group), out=scratch_begin[1:])
+        filled = groups * self.group
+        distance = np.empty(filled, np.int32)
+        out = self._empty(distance.nbytes)
+        inputs = [self._input(_filled(array, filled)) for array in (query, target)]
+        defines = {"PLANES": self.planes, "STRIP": size, "LANES": self.lanes, "GROUP": self.group, "INFIX": self.mode == "infix"}
+        items = filled // self.lanes
+        local = self.local if items % self.local[0] == 0 else (self.group // self.lanes,)
+        distances = cl.Kernel(self.device.build(SOURCE, defines), "distances")
+        distances(
+            self.queue, (items,), local, self.query_words, self.query.begin, self.word_begin, self.target.codes, self.target.begin,
+            *inputs, self._input(group_strips), self._input(scratch_begin), self._empty(int(scratch_begin[-1]) * 8), out,
+        )  # fmt: skip
+        cl.enqueue_copy(self.queue, distance, out)
+        del self._held[held:]
+        return distance[:count]
+
+
+def _order(strip: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Pairs that share a vector have equal strips and similar columns."""
+    key = (strip << 58) | (strips << 32) | columns
+    return np.argsort(key, kind="stable")
+
+
+def _filled(array: np.ndarray, size: int) -> np.ndarray:
+    """`array` with its last element repeated up to `size`."""
+    return array if len(array) == size else np.concatenate([array, np.repeat(array[-1:], size - len(array))])
+
+
+def _padded(data: np.ndarray) -> np.ndarray:
+    return data if len(data) else np.zeros(SLACK, np.uint8)
+
+
+def readable(device: Device, array: np.ndarray) -> cl.Buffer:
+    """A buffer of `array` for kernels to read; a CPU reads the array in place."""
+    array = np.ascontiguousarray(array)
+    share = cl.mem_flags.USE_HOST_PTR if device.kind == "cpu" else cl.mem_flags.COPY_HOST_PTR
+    return cl.Buffer(device.context, cl.mem_flags.READ_ONLY | share, hostbuf=array)
