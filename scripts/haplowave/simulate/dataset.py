@@ -9,6 +9,7 @@ import pysam
 
 from haplowave import __version__
 from haplowave.files import atomic_path
+from haplowave.io.indexed_vcf import write_indexed_vcf
 from haplowave.simulate import alignment, long_reads, reference, short_reads, variants
 from haplowave.simulate import bases as b
 from haplowave.simulate.options import SimulationOptions
@@ -64,7 +65,7 @@ def write(folder: Path, options: SimulationOptions) -> None:
     made = genomes(options)
     fasta = folder / "ref.fa"
     _write_reference(fasta, made.contigs)
-    _write_truth(folder / "truth.vcf.gz", made)
+    write_indexed_vcf(folder / "truth.vcf.gz", truth_lines(made))
     _write_confident(folder / "confident.bed", made.contigs)
     profile = long_reads.PROFILES[options.long_platform]
     rows = []
@@ -173,14 +174,6 @@ def truth_lines(made: Genomes) -> Iterator[str]:
             genotypes = ["|".join(str(site.founders[founder]) for founder in member.founders) for member in MEMBERS]
             fields = [contig.name, site.start + 1, ".", site.ref, ",".join(site.alts), ".", "PASS", f"KIND={site.kind}", "GT"]
             yield "\t".join(map(str, [*fields, *genotypes])) + "\n"
-
-
-def _write_truth(path: Path, made: Genomes) -> None:
-    with atomic_path(path) as temporary:
-        with pysam.BGZFile(str(temporary), "w") as output:
-            output.write("".join(truth_lines(made)).encode())
-        with atomic_path(path.with_name(path.name + ".tbi")) as index:
-            pysam.tabix_index(str(temporary), preset="vcf", index=str(index), force=True)
 
 
 def confident_regions(contig: Contig) -> list[tuple[int, int]]:
