@@ -1,0 +1,220 @@
+"""Genotypes of one region: haplotype genotypes first, sites out of them."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from haplowave.calling import genotype_model as model
+from haplowave.calling import genotype_population as population
+from haplowave.calling.genotype_annotations import informative_alleles
+from haplowave.calling.genotype_evidence import Evidence
+from haplowave.calling.genotype_phase import same_phase
+from haplowave.calling.genotype_record import Call, SampleCall, SiteReads, failed_filters, site_info
+from haplowave.calling.genotype_sites import Event, Site, build_site, carried_events, site_positions
+from haplowave.io.samples import Sample
+from haplowave.options import GenotypeOptions
+
+_LONG_READS = ("hifi", "ont")
+# Sites are phased only where this many fragments of the sample reach both.
+_MIN_CONNECTING = 2
+
+
+@dataclass(frozen=True)
+class _SampleModel:
+    """A sample with reads in the region: its haplotype genotypes `rows` (n, P), their log10 likelihoods and priors (n,)."""
+
+    ploidy: int
+    rows: np.ndarray
+    log10: np.ndarray
+    prior: np.ndarray
+
+
+@dataclass(frozen=True)
+class _SiteCall:
+    site: Site
+    call: Call
+
+
+def call_region(evidence: Evidence, samples: Sequence[Sample], options: GenotypeOptions) -> list[Call]:
+    """Records of the sites that start inside the region, in order of position."""
+    evidence = _usable(evidence, samples, options)
+    present = sorted(set(evidence.reads.sample.tolist()))
+    if not present or not any(evidence.events):
+        return []
+    evidence = _supported_haplotypes(evidence, samples, present, options)
+    priors = {samples[sample].ploidy: _prior(evidence, samples[sample].ploidy, options) for sample in present}
+    models = {sample: _sample_model(evidence, sample, samples[sample].ploidy, priors) for sample in present}
+    called: set[Event] = set()
+    found: list[_SiteCall] = []
+    for pos in site_positions(evidence.events):
+        site = build_site(pos, evidence.events, called)
+        result = _call_site(site, evidence, samples, models, options)
+        if result is not None:
+            wanted = {allele for allele in range(1, len(site.alleles)) if site.is_variant[allele]}
+            kept = set(np.unique(site.of_haplotype[result.site.of_haplotype > 0]).tolist())
+            called |= carried_events(site, evidence.events, wanted & kept)
+            found.append(result)
+    for sample, sample_model in models.items():
+        if sample_model.ploidy == 2:
+            _phase(found, sample, sample_model, evidence, options)
+    return [one.call for one in found if evidence.start <= one.call.pos < evidence.end]
+
+
+def _usable(evidence: Evidence, samples: Sequence[Sample], options: GenotypeOptions) -> Evidence:
+    """Likelihoods capped, reads that no haplotype explains left out."""
+    reads, log10 = evidence.reads, evidence.log10
+    best = log10.max(axis=1, initial=-np.inf)
+    long_sample = np.array([sample.platform in _LONG_READS for sample in samples])
+    is_long = long_sample[reads.sample]
+    short_kept = model.explained_reads(best, reads.length, options.expected_error_rate, options.max_expected_errors)
+    long_kept = model.explained_reads(best, reads.length, options.long_read_error_rate, None)
+    kept = np.where(is_long, long_kept, short_kept) & np.isfinite(best)
+    chosen = evidence.take_reads(kept)
+    return Evidence(
+        chosen.contig, chosen.start, chosen.end, chosen.events, chosen.reads, model.cap_mismapping(chosen.log10, options.mismapping_quality)
+    )
+
+
+def _fragments(evidence: Evidence, sample: int) -> np.ndarray:
+    chosen = evidence.reads.sample == sample
+    _, numbers = np.unique(evidence.reads.fragment[chosen], return_inverse=True)
+    return model.combine_fragments(evidence.log10[chosen], numbers, int(numbers.max()) + 1)
+
+
+def _supported_haplotypes(evidence: Evidence, samples: Sequence[Sample], present: Sequence[int], options: GenotypeOptions) -> Evidence:
+    """The haplotypes that the bound on genotypes leaves, those with most events first (as the prior wants them)."""
+    keep = min(model.most_haplotypes(samples[sample].ploidy, options.max_genotypes) for sample in present)
+    if len(evidence.events) > keep:
+        chosen = model.rank_haplotypes([_fragments(evidence, sample) for sample in present], keep)
+    else:
+        chosen = np.arange(len(evidence.events))
+    numbers = np.array([len(evidence.events[index]) for index in chosen])
+    return evidence.take_haplotypes(chosen[np.argsort(-numbers, kind="stable")])
+
+
+def _sample_model(evidence: Evidence, sample: int, ploidy: int, priors: dict[int, np.ndarray]) -> _SampleModel:
+    rows = model.genotypes(ploidy, len(evidence.events))
+    return _SampleModel(ploidy, rows, model.genotype_log10(_fragments(evidence, sample), rows), priors[ploidy])
+
+
+def _prior(evidence: Evidence, ploidy: int, options: GenotypeOptions) -> np.ndarray:
+    events = sorted({event for events in evidence.events for event in events})
+    number_of = {event: number for number, event in enumerate(events)}
+    carries = np.zeros((len(evidence.events), len(events)), bool)
+    for haplotype, own in enumerate(evidence.events):
+        carries[haplotype, [number_of[event] for event in own]] = True
+    rates = np.log10([_rate(event.is_snv, options) for event in events])
+    rows = model.genotypes(ploidy, len(evidence.events))
+    return model.haplotype_prior(rows, carries, rates, options.linked_event_probability)
+
+
+def _rate(is_snv: bool, options: GenotypeOptions) -> float:
+    # A rate of 0 would forbid what the reads show: the smallest positive number says "as rare as can be".
+    return max(options.heterozygosity if is_snv else options.indel_heterozygosity, 1e-300)
+
+
+def _call_site(
+    site: Site, evidence: Evidence, samples: Sequence[Sample], models: dict[int, _SampleModel], options: GenotypeOptions
+) -> _SiteCall | None:
+    """The record of a site, or None where no called genotype carries a variant or QUAL is too low."""
+    overlap = (evidence.reads.start <= site.pos) & (site.pos < evidence.reads.end)
+    covered = [sample for sample in models if (overlap & (evidence.reads.sample == sample)).any()]
+    if not covered:
+        return None
+    likelihoods = [_site_likelihoods(site, models[sample]) for sample in covered]
+    ploidies = [models[sample].ploidy for sample in covered]
+    while True:
+        rates = np.array([1.0, *(_rate(site.is_snv(allele), options) for allele in range(1, len(site.alleles)))])
+        posteriors = population.posteriors(likelihoods, ploidies, rates)
+        calls = [int(posterior.argmax()) for posterior in posteriors]
+        carried = {0}.union(*(model.genotypes(p, len(site.alleles))[call].tolist() for p, call in zip(ploidies, calls, strict=True)))
+        if not any(site.is_variant[allele] for allele in carried):
+            return None
+        if len(carried) == len(site.alleles):
+            break
+        wanted = sorted(carried)
+        likelihoods = [_subset(one, ploidy, len(site.alleles), wanted) for one, ploidy in zip(likelihoods, ploidies, strict=True)]
+        site = site.keep(wanted)
+    quality = population.site_quality(likelihoods, ploidies, rates, site.is_variant)
+    if quality < options.emit_quality:
+        return None
+    sample_calls, site_reads = _depths(site, evidence, overlap, len(samples), options)
+    for sample, ploidy, likelihood, posterior, call in zip(covered, ploidies, likelihoods, posteriors, calls, strict=True):
+        target = sample_calls[sample]
+        target.genotype = tuple(model.genotypes(ploidy, len(site.alleles))[call].tolist())
+        target.quality = population.genotype_quality(posterior, call)
+        target.likelihoods = population.phred_likelihoods(likelihood)
+    info = site_info(site, quality, sample_calls, site_reads)
+    filters = failed_filters(site.alleles, quality, info, options)
+    return _SiteCall(site, Call(evidence.contig, site.pos, site.alleles, quality, sample_calls, info, filters))
+
+
+def _site_likelihoods(site: Site, sample: _SampleModel) -> np.ndarray:
+    groups = model.genotype_indices(site.of_haplotype[sample.rows], len(site.alleles))
+    return model.marginalise(sample.log10, sample.prior, groups, len(model.genotypes(sample.ploidy, len(site.alleles))))
+
+
+def _subset(likelihood: np.ndarray, ploidy: int, alleles: int, wanted: Sequence[int]) -> np.ndarray:
+    """Likelihoods of the genotypes of alleles `wanted` alone."""
+    return likelihood[model.genotype_indices(np.array(wanted)[model.genotypes(ploidy, len(wanted))], alleles)]
+
+
+def _depths(
+    site: Site, evidence: Evidence, overlap: np.ndarray, samples: int, options: GenotypeOptions
+) -> tuple[list[SampleCall], SiteReads]:
+    """DP and AD of each sample, a fragment counted once, and the reads for the annotations."""
+    reads = evidence.reads.take(overlap)
+    log10 = evidence.log10[overlap]
+    fragments, numbers = np.unique(reads.fragment, return_inverse=True)
+    owner = np.zeros(len(fragments), np.int64)
+    owner[numbers] = reads.sample
+    best = informative_alleles(_by_allele(model.combine_fragments(log10, numbers, len(fragments)), site), options.informative_margin)
+    calls = []
+    for sample in range(samples):
+        own = best[owner == sample]
+        depths = np.bincount(own[own >= 0], minlength=len(site.alleles)).tolist()
+        calls.append(SampleCall(len(own), depths))
+    before = site.pos - reads.start + reads.offset
+    distance = np.maximum(0, np.minimum(before, reads.whole - 1 - before))
+    return calls, SiteReads(informative_alleles(_by_allele(log10, site), options.informative_margin), reads.reverse, reads.mapq, distance)
+
+
+def _by_allele(log10: np.ndarray, site: Site) -> np.ndarray:
+    """(rows, alleles): the value of the best haplotype that carries the allele."""
+    return np.stack([log10[:, site.of_haplotype == allele].max(axis=1) for allele in range(len(site.alleles))], axis=1)
+
+
+def _phase(found: Sequence[_SiteCall], sample: int, sample_model: _SampleModel, evidence: Evidence, options: GenotypeOptions) -> None:
+    """Write phased genotypes of one diploid sample into the records, block by block."""
+    heterozygous = [one for one in found if _is_heterozygous(one.call.samples[sample].genotype)]
+    swapped = False
+    for previous, current in itertools.pairwise(heterozygous):
+        before, after = previous.call.samples[sample], current.call.samples[sample]
+        assert before.genotype is not None
+        assert after.genotype is not None
+        genotypes = sorted(before.genotype), after.genotype
+        alleles = [one.site.of_haplotype[sample_model.rows] for one in (previous, current)]
+        confidence = same_phase(sample_model.log10, *alleles, genotypes)
+        connected = _connecting(evidence, sample, previous.site.pos, current.site.pos) >= _MIN_CONNECTING
+        if not connected or abs(confidence) < options.phase_quality:
+            swapped = False
+            continue
+        if before.phase_set is None:
+            before.phase_set = previous.call.pos
+        after.phase_set = before.phase_set
+        swapped ^= confidence < 0
+        if swapped:
+            after.genotype = after.genotype[::-1]
+
+
+def _is_heterozygous(genotype: tuple[int, ...] | None) -> bool:
+    return genotype is not None and genotype[0] != genotype[-1]
+
+
+def _connecting(evidence: Evidence, sample: int, first: int, second: int) -> int:
+    """Fragments of the sample with reads over both positions."""
+    reads = evidence.reads
+    reach = [(reads.sample == sample) & (reads.start <= pos) & (pos < reads.end) for pos in (first, second)]
+    return len(np.intersect1d(reads.fragment[reach[0]], reads.fragment[reach[1]]))
