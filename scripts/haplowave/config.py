@@ -5,6 +5,7 @@ The schema is built from the option dataclasses, so that a threshold has one def
 """
 
 import difflib
+import os
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -90,7 +91,7 @@ def schema() -> dict[str, Any]:
         "evaluation": {
             "type": "object",
             "default": {},
-            "description": "samples with known truth: name: {truth: VCF, confident: BED}; both indexed by the workflow if need be",
+            "description": "samples with known truth: name: {truth: VCF, confident: BED}",
             "additionalProperties": {
                 "type": "object",
                 "additionalProperties": False,
@@ -242,7 +243,7 @@ def resolve(raw: Mapping[str, Any], config_files: Sequence[Path]) -> tuple[Confi
     loaded = [(file, content) for file in config_files if (content := load(file)) is not None]
 
     def absolute(value: str | None, *keys: str) -> Path | None:
-        return None if value is None else Path.cwd() / _folder(loaded, keys, value) / Path(value).expanduser()
+        return None if value is None else Path(os.path.normpath(_folder(loaded, keys, value) / Path(value).expanduser()))
 
     paths = {key: absolute(filled[key], key) for key in PATH_KEYS}
     evaluation = {
