@@ -139,6 +139,8 @@ def _write_alleles(path: Path, sample: str, contigs: Mapping[str, int], options:
             if options and not _counts(record, options):
                 continue
             for alt, copies, ploidy in _carried(path, record):
+                if alt == "*":  # says that another record's deletion is here, and that record is compared
+                    continue
                 ref, alt = record.ref.upper(), alt.upper()
                 if not _BASES.issuperset(alt) or ref == alt:
                     skipped += 1

@@ -15,7 +15,10 @@ TRUTH, CALLS = 0, 1
 
 @dataclass
 class Side:
-    """Truth or calls on one contig. Of each atom, `copies`: (copies, ploidy) over all alleles that hold it; `quality`: QUAL of the first."""
+    """Truth or calls on one contig.
+
+    Of each atom, `copies`: (copies, ploidy) over all alleles that hold it; `quality`: QUAL of the first of them.
+    """
 
     alleles: Sequence[Allele]
     copies: dict[Atom, tuple[int, int]] = field(init=False)

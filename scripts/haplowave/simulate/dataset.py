@@ -61,7 +61,9 @@ def write(folder: Path, options: SimulationOptions) -> None:
     """Write the data set: ref.fa, truth.vcf.gz, confident.bed, SAMPLE.PLATFORM.bam with their indexes, samples.tsv, config.yaml.
 
     All reads of a sample are held in memory: about 1 GB for 1 Mb of reference at the default depths.
+    Raises UserError for options below their minimum and for a folder that cannot be written.
     """
+    options.check()
     made = genomes(options)
     fasta = folder / "ref.fa"
     _write_reference(fasta, made.contigs)

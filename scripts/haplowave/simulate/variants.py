@@ -150,7 +150,7 @@ def family(rng: np.random.Generator, contig: Contig) -> list[Site]:
             builder.repeat(repeat)
     position = _MARGIN
     while position < len(contig.genome) - _MARGIN:
-        kind = rng.choice(["snv", "indel", "cluster", "multiallelic", "spanning"], p=[0.64, 0.18, 0.09, 0.04, 0.05])
+        kind = rng.choice(["snv", "indel", "cluster", "multiallelic", "spanning"], p=[0.66, 0.18, 0.09, 0.04, 0.03])
         if kind == "snv":
             builder.snv(position, builder.founders())
         elif kind == "indel":
