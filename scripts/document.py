@@ -27,7 +27,7 @@ def main(arguments: argparse.Namespace) -> None:
         ).stdout
         with atomic_path(_ROOT / "docs" / "rulegraph.svg") as temporary:
             try:
-                subprocess.run(["dot", "-Tsvg", "-Gbgcolor=transparent", "-o", str(temporary)], input=graph, text=True, check=True)
+                subprocess.run(["dot", "-Tsvg", "-Gbgcolor=white", "-o", str(temporary)], input=graph, text=True, check=True)
             except FileNotFoundError as error:
                 raise UserError("dot: not found; install Graphviz to draw the rule graph") from error
 

@@ -188,7 +188,7 @@ def _check_contigs(where: str, file: pysam.AlignmentFile, with_reads: set[str] |
     if scope.contigs is None:
         return
     differing = [
-        f"{name} {length:,} here, {scope.contigs[name]:,} there"
+        f"{name}: {length:,} here, {scope.contigs[name]:,} there"
         for name, length in zip(file.references, file.lengths, strict=True)
         if name in scope.contigs and scope.contigs[name] != length
     ]
