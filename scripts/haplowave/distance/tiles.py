@@ -1,0 +1,178 @@
+"""Host side of kernels/distance_tiles.cl: bit-parallel sweeps over one or many rectangles of two strings at once.
+
+A `Task` is a rectangle of the matrix, swept from its top left corner (or, reading both strings backwards, from its bottom right
+one). All tasks of a `Sweep` run side by side, one launch an anti-diagonal of tiles.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from haplowave.distance.planes import Planes
+from haplowave.opencl import Device
+
+FIELDS = 12
+UNKNOWN = 1 << 60
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Geometry of the tiles: lanes a strip, words a lane, columns a tile."""
+
+    lanes: int
+    words: int
+    chunk: int
+
+    @property
+    def word_bits(self) -> int:
+        return 32 if self.lanes == 32 else 64
+
+    @property
+    def rows(self) -> int:
+        return self.lanes * self.words * self.word_bits
+
+
+@dataclass(frozen=True)
+class Task:
+    """Sweep rows 1..m and columns 1..n; row 1's symbol is a[a_at], column 1's b[b_at], both read in direction `step`.
+
+    `whole`: (M, N), the rectangle that a path of cost <= `bound` must cross to count: M = m; N >= n where the sweep stops early.
+    """
+
+    a_at: int
+    b_at: int
+    m: int
+    n: int
+    step: int
+    whole_n: int
+    bound: int
+
+
+def shape_for(device: Device, rows: int) -> Shape:
+    """Few rows a strip when there are few strips to keep the device busy."""
+    if not device.is_nvidia:
+        return Shape(1, 4, 512)
+    if rows < 1 << 16:
+        return Shape(32, 2, 256)
+    return Shape(32, 2, 512) if rows < 3 << 20 else Shape(32, 4, 1024) if rows < 24 << 20 else Shape(32, 8, 2048)
+
+
+class Sweep:
+    """State of the tasks on the device; `run` advances all of them to their ends, `launch` counts the anti-diagonals done."""
+
+    def __init__(self, device: Device, planes: Planes, tasks: list[Task], shape: Shape):
+        self.device, self.planes, self.tasks, self.shape = device, planes, tasks, shape
+        self.queue = planes.queue
+        self.group = 64 if shape.lanes == 32 else 1
+        defines = {"LANES": shape.lanes, "K": shape.words, "BITS": planes.bits, "CHUNK": shape.chunk, "GROUP": self.group, "UNROLL": 2}
+        if device.is_nvidia:
+            defines["NVIDIA"] = 1
+        self.program = device.build("distance_tiles.cl", defines)
+        self.m = np.array([task.m for task in tasks], np.int64)
+        self.n = np.array([task.n for task in tasks], np.int64)
+        self.whole_n = np.array([task.whole_n for task in tasks], np.int64)
+        self.bound = np.array([task.bound for task in tasks], np.int64)
+        self.strips = -(-self.m // shape.rows)
+        self.chunks = -(-self.n // shape.chunk)
+        self.launch = 0
+        self.launches = int((self.strips + self.chunks - 1).max())
+        self._allocate()
+
+    def _allocate(self) -> None:
+        context, flags = self.device.context, cl.mem_flags.READ_WRITE
+        strips, chunks = int(self.strips.sum()), int(self.chunks.sum())
+        fields = np.zeros((len(self.tasks), FIELDS), np.int64)
+        fields[:, 0] = [task.a_at for task in self.tasks]
+        fields[:, 1] = [task.b_at for task in self.tasks]
+        fields[:, 2], fields[:, 3] = self.m, self.n
+        fields[:, 4] = [task.step for task in self.tasks]
+        fields[:, 5], fields[:, 6], fields[:, 7] = self.whole_n - self.m, self.whole_n, self.bound
+        fields[1:, 8], fields[1:, 9] = np.cumsum(self.strips)[:-1], np.cumsum(self.chunks)[:-1]
+        self.problems = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=fields)
+        words = strips * self.shape.rows // 8
+        border = chunks * self.shape.chunk // 8
+        sizes = {"pv": words, "mv": words, "strip_score": strips * 8, "strip_last": strips * 4, "chunk_strip": chunks * 8}
+        sizes |= {"chunk_before": chunks * 8, "chunk_after": chunks * 8, "border_ph": border, "border_mh": border}
+        sizes["computed"] = len(self.tasks) * 4
+        self.state = {name: cl.Buffer(context, flags, size) for name, size in sizes.items()}
+        self.sizes = sizes
+        for name, value in (("strip_last", np.int32(-2)), ("chunk_strip", np.int64(-2)), ("computed", np.uint32(0))):
+            cl.enqueue_fill_buffer(self.queue, self.state[name], value, 0, sizes[name])
+        kernel = cl.Kernel(self.program, "tiles")
+        kernel.set_args(self.planes.a, self.planes.b, self.problems, *(self.state[name] for name in sizes), np.int64(0))
+        self.kernel, self.launch_argument = kernel, 3 + len(sizes)
+
+    def _widest(self, launch: int) -> int:
+        """Tiles of the task that has most of them on anti-diagonal `launch` (the kernel uses the same limits)."""
+        rows, chunk = self.shape.rows, self.shape.chunk
+        difference = self.whole_n - self.m
+        lowest, highest = -((self.bound - difference) // 2), (self.bound + difference) // 2
+        first = np.maximum(np.maximum(0, launch - self.chunks + 1), -((highest + rows - launch * chunk) // (rows + chunk)))
+        final = np.minimum(np.minimum(self.strips - 1, launch), ((launch + 1) * chunk - lowest) // (rows + chunk))
+        return int((final - first).max()) + 1
+
+    def run(self, until: int | None = None, report: Callable[[float], None] | None = None) -> None:
+        """Enqueue launches up to `until` (default: all), and wait for them."""
+        until = self.launches if until is None else min(until, self.launches)
+        per_group = max(1, self.group // self.shape.lanes)
+        while self.launch < until:
+            count = self._widest(self.launch)
+            if count > 0:
+                self.kernel.set_arg(self.launch_argument, np.int64(self.launch))
+                groups = -(-count // per_group)
+                cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, len(self.tasks)), (self.group, 1))
+            self.launch += 1
+            if self.launch % 256 == 0:
+                self.queue.finish() if report else self.queue.flush()
+                if report:
+                    report(self.launch / self.launches)
+        self.queue.finish()
+
+    def cells(self) -> int:
+        """Matrix cells computed so far."""
+        computed = np.empty(len(self.tasks), np.uint32)
+        cl.enqueue_copy(self.queue, computed, self.state["computed"])
+        return int(computed.sum(dtype=np.int64)) * self.shape.rows * self.shape.chunk
+
+    def corners(self) -> np.ndarray:
+        """int64, one a task: D[m, n] (UNKNOWN where it exceeds the task's bound)."""
+        last_strip = np.cumsum(self.strips) - 1
+        score = self._read("strip_score", np.int64)[last_strip]
+        reached = self._read("strip_last", np.int32)[last_strip] == self.chunks - 1
+        for index, strip in enumerate(last_strip):
+            below = self.strips[index] * self.shape.rows - self.m[index]
+            if below and reached[index]:
+                size = self.shape.rows // 8
+                rises, falls = (self._read(name, np.uint8, int(strip) * size, size) for name in ("pv", "mv"))
+                score[index] -= _ones_at_end(rises, below) - _ones_at_end(falls, below)
+        return np.where(reached & (score <= self.bound), score, UNKNOWN)
+
+    def meetings(self) -> np.ndarray:
+        """int64 (pairs, 2): for tasks 2p (forward) and 2p + 1 (backward), the least sum over the rows where they meet, and that row."""
+        context = self.device.context
+        base = np.zeros(len(self.tasks), np.int64)
+        base[1:] = np.cumsum(self.m + 1)[:-1]
+        base_buffer = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=base)
+        values = cl.Buffer(context, cl.mem_flags.READ_WRITE, int((self.m + 1).sum()) * 8)
+        best = np.empty((len(self.tasks) // 2, 2), np.int64)
+        best_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, best.nbytes)
+        state = self.state
+        cl.Kernel(self.program, "last_column")(
+            self.queue, (int(self.strips.max()), len(self.tasks)), None,
+            self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], base_buffer, values,
+        )  # fmt: skip
+        cl.Kernel(self.program, "meet")(self.queue, (64 * len(best),), (64,), self.problems, base_buffer, values, best_buffer)
+        cl.enqueue_copy(self.queue, best, best_buffer)
+        return best
+
+    def _read(self, name: str, dtype: type, offset: int = 0, size: int | None = None) -> np.ndarray:
+        size = self.sizes[name] if size is None else size
+        result = np.empty(size // np.dtype(dtype).itemsize, dtype)
+        cl.enqueue_copy(self.queue, result, self.state[name], src_offset=offset)
+        return result
+
+
+def _ones_at_end(flags: np.ndarray, count: int) -> int:
+    return int(np.unpackbits(flags, bitorder="little")[-int(count) :].sum())
