@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,8 +84,8 @@ def prepare(path: Path, sample: str, fasta: Path, contigs: Mapping[str, int], op
     try:
         pysam.bcftools.norm("-a", "-c", "e", "-f", str(fasta), "-Ob", "-o", str(normal), str(plain), catch_stdout=False)
     except pysam.SamtoolsError as error:
-        lines = [line for line in str(error).splitlines() if "mismatch" in line.lower() or "error" in line.lower()]
-        reason = (lines or ["bcftools norm failed"])[0].strip()
+        found = re.search(r"Reference allele mismatch[^\n\\]*", str(error))
+        reason = found[0] if found else str(error).splitlines()[0]
         raise UserError(f"{path}: does not fit the reference ({reason}); give the FASTA that it was made with") from error
     pysam.bcftools.sort("-T", str(folder / "sort"), "-Oz", "-o", str(final), str(normal), catch_stdout=False)
     pysam.tabix_index(str(final), preset="vcf", force=True)
