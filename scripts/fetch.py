@@ -1,0 +1,17 @@
+"""Fetch one file; an interrupted download goes on where it stopped."""
+
+import argparse
+
+from haplowave import cli
+from haplowave.io.fetch import fetch
+
+
+def main(arguments: argparse.Namespace) -> None:
+    fetch(arguments.address, arguments.output)
+
+
+if __name__ == "__main__":
+    parser = cli.parser(__doc__)
+    parser.add_argument("address", help="URL")
+    parser.add_argument("--output", required=True, help="file to write")
+    cli.run(main, parser)
