@@ -49,7 +49,9 @@ def check_fasta_index(fasta: Path, fai: Path) -> str | None:
             last = int(offset) + max(0, int(length) - 1) // bases_ * width_ + max(0, int(length) - 1) % bases_
             header = f">{name}".encode()
             file.seek(max(0, int(offset) - 4096))
-            before = file.read(min(4096, int(offset))).rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
-            if last >= size or before.split(maxsplit=1)[:1] != [header]:
+            before = file.read(min(4096, int(offset)))
+            line_ended = before.endswith(b"\n")
+            before = before.rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
+            if last >= size or not line_ended or before.split(maxsplit=1)[:1] != [header]:
                 return f"{fai}: does not fit {fasta.name} at contig {name}; run 'samtools faidx {fasta}'"
     return None
