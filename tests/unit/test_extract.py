@@ -1,15 +1,18 @@
 """Haplotypes and read pieces of a region: assembly, qualities, overlapping mates, the tables themselves."""
 
 import numpy as np
+import pysam
 import pytest
 from alignment_data import random_sequence, tile, write_bam, write_reference
 from test_aligned_read import parsed, record
 
 from haplowave.calling.extract import ExtractOptions, extract_pairs
+from haplowave.calling.gap_rates import measure
 from haplowave.calling.pieces import cut, lower_overlaps, sample_reads
 from haplowave.calling.platforms import PLATFORMS, gap_open_quals, hmm_base_quals, repeat_lengths
 from haplowave.calling.scan import scan
 from haplowave.options import HaplotypeOptions, ReadOptions, RegionOptions
+from haplowave.sequences import Sequences
 from haplowave.tables import read_table
 
 DEFAULTS = ExtractOptions(RegionOptions(), HaplotypeOptions(), ReadOptions())
@@ -105,38 +108,62 @@ def test_downsampling_keeps_fragments_together_and_ignores_order():
     assert {(read.name, read.flag) for read in sample_reads(reads[::-1], 20)} == kept
 
 
+def pieces_of(*texts: str, quality: int = 30) -> tuple[Sequences, np.ndarray]:
+    bases = Sequences.from_list([text.encode() for text in texts])
+    return bases, np.full(len(bases.data), quality, np.uint8)
+
+
 def test_base_qualities_follow_gatk():
     """Capped by the mapping quality first; then below 18 becomes 6."""
-    quals = np.array([2, 17, 18, 30, 45], np.uint8)
-    assert hmm_base_quals(quals, 40, PLATFORMS["illumina"], ReadOptions()).tolist() == [6, 6, 18, 30, 40]
-    assert hmm_base_quals(quals, 17, PLATFORMS["illumina"], ReadOptions()).tolist() == [6, 6, 6, 6, 6]
+    quals = np.array([2, 17, 18, 30, 45] * 2, np.uint8)
+    mapq = np.repeat(np.array([40, 17], np.uint8), 5)
+    assert hmm_base_quals(quals, mapq, PLATFORMS["illumina"], ReadOptions()).tolist() == [6, 6, 18, 30, 40, 6, 6, 6, 6, 6]
 
 
 @pytest.mark.parametrize(
     ("bases", "expected"),
-    [("ACGT", [1, 1, 1, 1]), ("CAAAAG", [4, 4, 4, 4, 4, 1]), ("GACACACT", [3, 3, 3, 3, 3, 3, 3, 1])],
+    [("ACGT", [1, 1, 1, 1]), ("CAAAAG", [4, 4, 4, 4, 4, 1]), ("GACACACT", [3, 3, 3, 3, 3, 3, 3, 1]), ("A", [1]), ("AA", [2, 2])],
 )
 def test_repeat_lengths(bases, expected):
-    assert repeat_lengths(np.frombuffer(bases.encode(), np.uint8)).tolist() == expected
+    assert repeat_lengths(pieces_of(bases)[0]).tolist() == expected
+    together = repeat_lengths(pieces_of("ACAC", bases, bases, "A")[0])
+    assert together.tolist() == [2, 2, 2, 2, *expected, *expected, 1]
 
 
 def test_pcr_model_lowers_all_but_the_last_base():
     """GATK, CONSERVATIVE: 40 outside of repeats, the last base keeps 45."""
-    bases = np.frombuffer(b"ACGTACGGT", np.uint8)
-    quals = gap_open_quals(bases, np.full(9, 30, np.uint8), PLATFORMS["illumina"], ReadOptions())
-    assert quals.tolist() == [40] * 8 + [45]
-    run = np.frombuffer(b"C" + b"A" * 20 + b"G", np.uint8)
-    quals = gap_open_quals(run, np.full(22, 30, np.uint8), PLATFORMS["illumina"], ReadOptions())
-    assert quals[10] == int(np.floor(40 - np.exp(20 / (3 * np.pi)) + 1.5))
-    none = gap_open_quals(run, np.full(22, 30, np.uint8), PLATFORMS["illumina"], ReadOptions(pcr_indel_model="none"))
+    run = "C" + "A" * 20 + "G"
+    quals = gap_open_quals(*pieces_of("ACGTACGGT", run), PLATFORMS["illumina"], ReadOptions())
+    assert quals[:9].tolist() == [40] * 8 + [45]
+    assert quals[9 + 10] == int(np.floor(40 - np.exp(20 / (3 * np.pi)) + 1.5))
+    none = gap_open_quals(*pieces_of(run), PLATFORMS["illumina"], ReadOptions(pcr_indel_model="none"))
     assert none.tolist() == [45] * 22
 
 
 @pytest.mark.parametrize("platform", ["hifi", "ont"])
 def test_long_read_gaps_get_cheaper_in_longer_and_poorer_runs(platform):
     def lowest(run: int, quality: int) -> int:
-        bases = np.frombuffer(b"CG" + b"A" * run + b"GC", np.uint8)
-        return int(gap_open_quals(bases, np.full(run + 4, quality, np.uint8), PLATFORMS[platform], ReadOptions())[3])
+        pieces = pieces_of("ACGA", "CG" + "A" * run + "GC", "AGTC", quality=quality)
+        return int(gap_open_quals(*pieces, PLATFORMS[platform], ReadOptions())[4 + 3])
 
     assert lowest(8, 40) < lowest(5, 40) < lowest(2, 40)
     assert lowest(4, 10) < lowest(4, 25) <= lowest(4, 40)
+
+
+def test_gap_rates_count_what_reads_show(tmp_path):
+    """One of ten reads lost a base of a run of five; the runs at a read's ends do not count."""
+    sequence = random_sequence(100, 18).replace("AA", "AC") + "CAAAAAC" + random_sequence(100, 19)
+    lost = sequence[:104] + sequence[105:]
+    reads = [{"contig": "c", "start": 50, "cigar": "100M", "sequence": sequence[50:150]}] * 9
+    reads.append({"contig": "c", "start": 50, "cigar": "54M1D46M", "sequence": lost[50:150]})
+    reference = write_reference(tmp_path / "ref.fa", {"c": sequence})
+    write_bam(tmp_path / "a.bam", {"c": len(sequence)}, reads)
+    (tmp_path / "samples.tsv").write_text("sample\treads\tplatform\ns\ta.bam\thifi\n")
+    (tmp_path / "all.bed").write_text(f"c\t0\t{len(sequence)}\n")
+    truth = tmp_path / "truth.vcf"
+    truth.write_text(f"##fileformat=VCFv4.3\n##contig=<ID=c,length={len(sequence)}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
+    indexed = pysam.tabix_index(str(truth), preset="vcf", force=True)
+    rates = {rate.run_length: rate for rate in measure(reference, tmp_path / "samples.tsv", tmp_path / "all.bed", indexed)}
+    assert (rates[5].runs, rates[5].changed, rates[5].lowest_quality) == (10, 1, 35)
+    assert rates[5].phred == pytest.approx(10.0)
+    assert sum(rate.changed for rate in rates.values()) == 1

@@ -1,6 +1,6 @@
 """Regions in, haplotypes and reads out: the two tables that edit distance and PairHMM take."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from haplowave.calling.sources import open_samples
 from haplowave.calling.sweep import ReadSweep, open_sweeps
 from haplowave.io.reference import Reference, open_reference
 from haplowave.options import HaplotypeOptions, ReadOptions, RegionOptions
-from haplowave.tables import iterate_row_groups, table_writer
+from haplowave.tables import TableWriter, iterate_row_groups, table_writer
 
 _ROWS_PER_GROUP = 20_000
 
@@ -56,7 +56,7 @@ def extract_pairs(
                 contig = region.contig
                 sweeps = open_sweeps(samples, reference, contig, options.regions.min_mapping_quality, rules)
             _extract_region(batch, region_id, region, samples, sweeps, reference, options)
-            if len(batch.reads["region_id"]) >= _ROWS_PER_GROUP:
+            if len(batch.reads["region_id"]) + len(batch.haplotypes["region_id"]) >= _ROWS_PER_GROUP:
                 batch.write(haplotypes, reads)
         batch.write(haplotypes, reads)
         return haplotypes.rows, reads.rows
@@ -66,19 +66,37 @@ class _Batch:
     """Rows of both tables that wait for their row group."""
 
     def __init__(self) -> None:
-        self.haplotypes: dict[str, list] = {}
-        self.reads: dict[str, list] = {"region_id": []}
+        self.haplotypes: dict[str, list] = defaultdict(list)
+        self.reads: dict[str, list] = defaultdict(list)
 
-    def add(self, table: dict[str, list], row: dict[str, object]) -> None:
-        for name, value in row.items():
-            table.setdefault(name, []).append(value)
+    def add_haplotypes(self, region_id: int, haplotypes: Sequence[Haplotype]) -> None:
+        for hap_id, haplotype in enumerate(haplotypes):
+            row = {
+                "region_id": region_id,
+                "hap_id": hap_id,
+                "start": haplotype.start,
+                "end": haplotype.end,
+                "sequence": haplotype.sequence,
+                "is_reference": hap_id == 0,
+                "events": [{"pos": pos, "ref": ref, "alt": alt} for pos, ref, alt in haplotype.events],
+            }
+            for name, value in row.items():
+                self.haplotypes[name].append(value)
 
-    def write(self, haplotypes, reads) -> None:
+    def add_reads(self, region_id: int, first: int, sample: str, columns: dict[str, list]) -> None:
+        number = len(columns["name"])
+        numbered = {"region_id": [region_id] * number, "read_id": range(first, first + number), "sample": [sample] * number}
+        for name, values in (numbered | columns).items():
+            self.reads[name].extend(values)
+
+    def write(self, haplotypes: TableWriter, reads: TableWriter) -> None:
+        """Append what waits to both tables; begin anew."""
         if self.haplotypes:
             haplotypes.append(self.haplotypes)
-        if self.reads["region_id"]:
+        if self.reads:
             reads.append(self.reads)
-        self.__init__()
+        self.haplotypes.clear()
+        self.reads.clear()
 
 
 def _regions(path: Path) -> Iterator[tuple[int, Region]]:
@@ -99,33 +117,19 @@ def _extract_region(
 ) -> None:
     reads = [sweep.overlapping(region.start, region.end) for sweep in sweeps]
     haplotypes = build_haplotypes(region, samples, reads, reference, options)
-    for hap_id, haplotype in enumerate(haplotypes):
-        batch.add(batch.haplotypes, _haplotype_row(region_id, hap_id, haplotype))
+    batch.add_haplotypes(region_id, haplotypes)
     if len(haplotypes) == 1:
         return
-    read_id = 0
+    first = 0
     for sample, own in zip(samples, reads, strict=True):
         platform = PLATFORMS[sample.platform]
         kept = sample_reads(own, options.reads.max_reads_per_region)
         cuts = [cut(read, region.padded_start, region.padded_end, platform.keeps_clips) for read in kept]
         pieces = [piece for piece in cuts if piece is not None and piece.high - piece.low >= options.reads.min_read_length]
         lower_overlaps(pieces, options.reads.overlap_quality)
-        for piece in pieces:
-            row = {"region_id": region_id, "read_id": read_id, "sample": sample.name} | hmm_columns(piece, platform, options.reads)
-            batch.add(batch.reads, row)
-            read_id += 1
-
-
-def _haplotype_row(region_id: int, hap_id: int, haplotype: Haplotype) -> dict[str, object]:
-    return {
-        "region_id": region_id,
-        "hap_id": hap_id,
-        "start": haplotype.start,
-        "end": haplotype.end,
-        "sequence": haplotype.sequence,
-        "is_reference": hap_id == 0,
-        "events": [{"pos": pos, "ref": ref, "alt": alt} for pos, ref, alt in haplotype.events],
-    }
+        if pieces:
+            batch.add_reads(region_id, first, sample.name, hmm_columns(pieces, platform, options.reads))
+            first += len(pieces)
 
 
 def build_haplotypes(

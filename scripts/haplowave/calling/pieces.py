@@ -4,12 +4,14 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from haplowave.calling.aligned_read import AlignedRead
 from haplowave.calling.platforms import Platform, gap_open_quals, hmm_base_quals
 from haplowave.options import ReadOptions
+from haplowave.sequences import Sequences
 
 
 @dataclass(slots=True)
@@ -78,21 +80,28 @@ def _lower_pair(first: Piece, second: Piece, agree_quality: int) -> None:
         piece.quals[index] = np.where(agree, np.minimum(piece.quals[index], agree_quality), 0)
 
 
-def hmm_columns(piece: Piece, platform: Platform, options: ReadOptions) -> dict[str, object]:
-    """The columns of the reads table that depend on the piece alone."""
-    gap_open = gap_open_quals(piece.bases, piece.read.quals[piece.low : piece.high], platform, options)
-    gap_open_bytes = gap_open.tobytes()
+def hmm_columns(pieces: Sequence[Piece], platform: Platform, options: ReadOptions) -> dict[str, list]:
+    """The columns of the reads table that depend on the pieces alone; at least one piece, all of one platform."""
+    bases = Sequences.from_list([piece.bases.tobytes() for piece in pieces])
+    original = np.concatenate([piece.read.quals[piece.low : piece.high] for piece in pieces])
+    lowered = np.concatenate([piece.quals for piece in pieces])
+    mapq = np.repeat(np.array([piece.read.mapq for piece in pieces], np.uint8), bases.lengths)
+    base_quals = hmm_base_quals(lowered, mapq, platform, options).tobytes()
+    gap_open = gap_open_quals(bases, original, platform, options).tobytes()
+    gap = bytes([options.gap_continuation_quality])
+    slices = [slice(low, high) for low, high in pairwise(bases.offsets.tolist())]
+    gap_open_columns = [gap_open[part] for part in slices]
     return {
-        "name": piece.read.name,
-        "flag": piece.read.flag,
-        "mapq": piece.read.mapq,
-        "bases": piece.bases.tobytes().decode("ascii"),
-        "base_quals": hmm_base_quals(piece.quals, piece.read.mapq, platform, options).tobytes(),
-        "insertion_quals": gap_open_bytes,
-        "deletion_quals": gap_open_bytes,
-        "gap_quals": bytes([options.gap_continuation_quality]) * len(gap_open),
-        "start": piece.start,
-        "end": piece.end,
-        "offset": piece.low,
-        "read_length": piece.read.length,
+        "name": [piece.read.name for piece in pieces],
+        "flag": [piece.read.flag for piece in pieces],
+        "mapq": [piece.read.mapq for piece in pieces],
+        "bases": [piece.bases.tobytes().decode("ascii") for piece in pieces],
+        "base_quals": [base_quals[part] for part in slices],
+        "insertion_quals": gap_open_columns,
+        "deletion_quals": gap_open_columns,
+        "gap_quals": [gap * (part.stop - part.start) for part in slices],
+        "start": [piece.start for piece in pieces],
+        "end": [piece.end for piece in pieces],
+        "offset": [piece.low for piece in pieces],
+        "read_length": [piece.read.length for piece in pieces],
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haplowave.options import ReadOptions
+from haplowave.sequences import Sequences
 
 _MIN_QUALITY = 6
 _PCR_RATES = {"none": 0.0, "hostile": 1.0, "aggressive": 2.0, "conservative": 3.0}
@@ -62,53 +63,67 @@ PLATFORMS: dict[str, Platform] = {
 }
 
 
-def gap_open_quals(bases: np.ndarray, quals: np.ndarray, platform: Platform, options: ReadOptions) -> np.ndarray:
-    """Phred gap-open penalty of insertion and deletion at each base: uint8, shape (length,)."""
+def gap_open_quals(bases: Sequences, quals: np.ndarray, platform: Platform, options: ReadOptions) -> np.ndarray:
+    """Phred gap-open penalty of insertion and deletion at each base of many pieces: uint8, parallel to `bases.data`."""
     flat = options.gap_open_quality if options.gap_open_quality >= 0 else platform.gap_open_quality
     if platform.run_quality is None:
         return _pcr_model(bases, flat, _PCR_RATES[options.pcr_indel_model])
     return _run_model(bases, quals, flat, platform)
 
 
-def repeat_lengths(bases: np.ndarray) -> np.ndarray:
-    """For each base but the last: copies of the best tandem unit (1 to 8 bases) that ends at it or begins behind it.
+def repeat_lengths(bases: Sequences) -> np.ndarray:
+    """For each base: copies of the best tandem unit (1 to 8 bases) that ends at it or begins behind it, at most 20.
 
-    int64, shape (length,); GATK counts the same to find where polymerases slip (PairHMMLikelihoodCalculationEngine).
+    int64, parallel to `bases.data`; GATK counts the same to find where polymerases slip (PairHMMLikelihoodCalculationEngine).
     """
-    length = len(bases)
-    best = np.ones(length, np.int64)
-    for unit in range(1, min(_MAX_UNIT, length // 2) + 1):
-        same = bases[unit:] == bases[:-unit]
+    # Eight unequal marks behind each sequence keep repeats from running on into the next.
+    marks = np.arange(1, _MAX_UNIT + 1, dtype=np.uint8)
+    where = np.arange(len(bases.data)) + np.repeat(np.arange(len(bases)) * _MAX_UNIT, bases.lengths)
+    text = np.tile(marks, len(bases.data) // _MAX_UNIT + len(bases) + 1)[: len(bases.data) + len(bases) * _MAX_UNIT]
+    ends = bases.offsets[1:] + np.arange(len(bases)) * _MAX_UNIT
+    text[(ends[:, None] + np.arange(_MAX_UNIT)).ravel()] = np.tile(marks, len(bases))
+    text[where] = bases.data
+    best = np.ones(len(text), np.int64)
+    for unit in range(1, min(_MAX_UNIT, len(text) - 1) + 1):
+        same = text[unit:] == text[:-unit]
         edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
-        for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            copies = (end - begin) // unit + 1
-            if copies > 1:
-                tract = slice(max(0, begin - 1), end + unit)
-                best[tract] = np.maximum(best[tract], copies)
-    return np.minimum(best, _MAX_REPEATS)
+        begins, stops = edges[::2], edges[1::2]
+        long = stops - begins >= unit
+        begins, stops = begins[long], stops[long]
+        copies = (stops - begins) // unit + 1
+        low, high = np.maximum(begins - 1, 0), stops + unit
+        sizes = high - low
+        tract = np.arange(sizes.sum()) + np.repeat(low - np.cumsum(sizes) + sizes, sizes)
+        np.maximum.at(best, tract, np.repeat(copies, sizes))
+    return np.minimum(best[where], _MAX_REPEATS)
 
 
-def _pcr_model(bases: np.ndarray, flat: int, rate: float) -> np.ndarray:
-    quals = np.full(len(bases), flat, np.uint8)
-    if rate and len(bases) > 1:
-        repeats = repeat_lengths(bases)[:-1]
-        slipping = np.maximum(10, np.floor(40.0 - np.exp(repeats / (rate * np.pi)) + 1.5)).astype(np.int64)
-        quals[:-1] = np.minimum(quals[:-1], slipping)
+def _pcr_model(bases: Sequences, flat: int, rate: float) -> np.ndarray:
+    quals = np.full(len(bases.data), flat, np.uint8)
+    if rate:
+        slipping = np.maximum(10, np.floor(40.0 - np.exp(repeat_lengths(bases) / (rate * np.pi)) + 1.5)).astype(np.int64)
+        last = quals[bases.offsets[1:] - 1]
+        quals = np.minimum(quals, slipping).astype(np.uint8)
+        quals[bases.offsets[1:] - 1] = last
     return quals
 
 
-def _run_model(bases: np.ndarray, quals: np.ndarray, flat: int, platform: Platform) -> np.ndarray:
-    starts = np.concatenate([[0], np.flatnonzero(bases[1:] != bases[:-1]) + 1])
-    lengths = np.diff(np.concatenate([starts, [len(bases)]]))
+def _run_model(bases: Sequences, quals: np.ndarray, flat: int, platform: Platform) -> np.ndarray:
+    changes = np.concatenate([[True], bases.data[1:] != bases.data[:-1]])
+    changes[bases.offsets[:-1]] = True
+    starts = np.flatnonzero(changes)
+    lengths = np.diff(np.concatenate([starts, [len(bases.data)]]))
     lowest = np.minimum.reduceat(quals, starts).astype(np.float64)
     by_length = _look_up(platform.run_quality, lengths)
     by_quality = np.maximum(_look_up(platform.run_floor, lengths), lowest * platform.run_slope - _look_up(platform.run_drop, lengths))
     # The model opens the gap at any base of the run: the probability of the run is shared out among them.
     shared = np.minimum(by_length, by_quality) + 10 * np.log10(lengths)
-    per_run = np.clip(np.rint(shared), 1, flat).astype(np.uint8)
-    result = np.repeat(per_run, lengths)
-    # The run that follows may begin at this very base: the gap opens behind it.
-    result[:-1] = np.minimum(result[:-1], result[1:])
+    result = np.repeat(np.clip(np.rint(shared), 1, flat).astype(np.uint8), lengths)
+    # A gap opens behind its base: the last base before a run opens the gaps of that run too.
+    inside = np.ones(len(result), bool)
+    inside[bases.offsets[1:] - 1] = False
+    before = np.flatnonzero(inside)
+    result[before] = np.minimum(result[before], result[before + 1])
     return result
 
 
@@ -116,8 +131,11 @@ def _look_up(table: tuple[float, ...], lengths: np.ndarray) -> np.ndarray:
     return np.array(table)[np.minimum(lengths, len(table)) - 1]
 
 
-def hmm_base_quals(quals: np.ndarray, mapq: int, platform: Platform, options: ReadOptions) -> np.ndarray:
-    """Base qualities as GATK hands them to PairHMM: capped by the mapping quality first, then what is low becomes 6."""
+def hmm_base_quals(quals: np.ndarray, mapq: np.ndarray, platform: Platform, options: ReadOptions) -> np.ndarray:
+    """Base qualities as GATK hands them to PairHMM: capped by the mapping quality first, then what is low becomes 6.
+
+    `quals`, `mapq`: parallel arrays, one value a base.
+    """
     threshold = options.base_quality_threshold if options.base_quality_threshold >= 0 else platform.base_quality_threshold
-    capped = np.minimum(quals, min(mapq, options.max_base_quality))
+    capped = np.minimum(quals, np.minimum(mapq, options.max_base_quality))
     return np.where(capped < max(threshold, _MIN_QUALITY), _MIN_QUALITY, capped).astype(np.uint8)
