@@ -1,0 +1,89 @@
+// One-lane exchange inside a warp of W work-items, in four variants; the host defines exactly one of
+//   VARIANT_NVIDIA   inline PTX, W = 32
+//   VARIANT_KHR      cl_khr_subgroup_shuffle_relative and cl_khr_subgroups, W = the sub-group's size
+//   VARIANT_INTEL    cl_intel_subgroups, W = the sub-group's size
+//   VARIANT_LOCAL    local memory and barriers: W = the work-group's size, every device runs it
+//
+// EXCHANGE_STORAGE      declares what the variant needs; once, at the top of a kernel
+// BEGIN_EXCHANGE(...)   gives the lane's values away; FROM_LEFT(slot, value) is what the lane to the left gave as `value`, slot by slot
+// ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+
+#if defined(VARIANT_NVIDIA)
+
+inline uint shuffle_up_32(uint value) {
+    uint result;
+    asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(result) : "r"(value));
+    return result;
+}
+inline uint any_lane(int condition) {
+    uint result;
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(result) : "r"(condition));
+    return result;
+}
+#define EXCHANGE_STORAGE
+#define BEGIN_EXCHANGE
+#define GIVE(slot, value)
+#define GIVE_INT(slot, value)
+#define END_EXCHANGE
+#define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value)))
+#define ANY_LANE(condition) any_lane(condition)
+#ifdef FP64
+inline double shuffle_up_64(double value) {
+    const uint2 halves = as_uint2(value);
+    return as_double((uint2)(shuffle_up_32(halves.x), shuffle_up_32(halves.y)));
+}
+#define FROM_LEFT(slot, value) shuffle_up_64(value)
+#else
+#define FROM_LEFT(slot, value) as_float(shuffle_up_32(as_uint(value)))
+#endif
+
+#elif defined(VARIANT_KHR) || defined(VARIANT_INTEL)
+
+#define EXCHANGE_STORAGE
+#define BEGIN_EXCHANGE
+#define GIVE(slot, value)
+#define GIVE_INT(slot, value)
+#define END_EXCHANGE
+#ifdef VARIANT_KHR
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable
+#define FROM_LEFT(slot, value) sub_group_shuffle_up(value, 1u)
+#define INT_FROM_LEFT(slot, value) sub_group_shuffle_up(value, 1u)
+#elif defined(FP64)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+inline double shuffle_up_64(double value) {
+    const uint2 halves = as_uint2(value);
+    return as_double((uint2)(intel_sub_group_shuffle_up(0u, halves.x, 1u), intel_sub_group_shuffle_up(0u, halves.y, 1u)));
+}
+#define FROM_LEFT(slot, value) shuffle_up_64(value)
+#define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
+#else
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0.0f, value, 1u)
+#define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
+#endif
+#define ANY_LANE(condition) sub_group_any(condition)
+
+#else
+
+#define EXCHANGE_STORAGE                          \
+    __local real exchange_reals[2 * ROWS][W];     \
+    __local int exchange_ints[2][W];              \
+    __local int exchange_flags[W];
+#define BEGIN_EXCHANGE barrier(CLK_LOCAL_MEM_FENCE);
+#define GIVE(slot, value) exchange_reals[slot][lane] = (value);
+#define GIVE_INT(slot, value) exchange_ints[slot][lane] = (value);
+#define END_EXCHANGE barrier(CLK_LOCAL_MEM_FENCE);
+#define FROM_LEFT(slot, value) exchange_reals[slot][lane ? lane - 1 : 0]
+#define INT_FROM_LEFT(slot, value) exchange_ints[slot][lane ? lane - 1 : 0]
+inline int any_lane(int condition, int lane, __local int *flags) {
+    int found = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    flags[lane] = condition; // no branch around the store: a compiler that turns barriers into loops would copy the barrier into it
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < W; ++i) found |= flags[i];
+    return found;
+}
+#define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
+
+#endif

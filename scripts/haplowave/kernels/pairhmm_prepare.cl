@@ -1,0 +1,178 @@
+// From the bytes of reads and haplotypes to what the skewed and row-wise kernels read; and from partial sums to likelihoods.
+//
+// Row parameters as in haplowave.pairhmm.model, read by read:
+//   step_i = mm_i*match_i   a_i = mi_i/step_i   enter_i = g_i/mm_i
+//   r_i = mismatch_i/match_i   b_i = ii_i*a_{i-1}/mi_i (b_1 = 0)   u_i = enter_{i+1}*a_i, u_R = a_R   v_i = enter_{i+1}*md_i, v_R = 0
+//   start = enter_1   scale = sum of log10 step_i
+//
+// Tables by quality, 128 entries each: ratio (r), 1/match, gap, 1 - gap, 1/gap, log10 match; then 128 x 128 by insertion and deletion
+// quality: 1/mm, log10 mm. An array of qualities that is one value throughout has one entry and stride 0.
+
+#ifdef FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double real;
+#else
+typedef float real;
+#endif
+#ifdef HAS_FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double wide;
+#else
+typedef float wide;
+#endif
+
+#define ROWS 2
+#define ITEMS 64 // work-items a read or a haplotype
+#define RATIO(q) tables[q]
+#define INVERSE_MATCH(q) tables[128 + (q)]
+#define GAP(q) tables[256 + (q)]
+#define LEAVE(q) tables[384 + (q)]
+#define INVERSE_GAP(q) tables[512 + (q)]
+#define LOG_MATCH(q) tables[640 + (q)]
+#define INVERSE_MM(i, d) tables[768 + (i) * 128 + (d)]
+#define LOG_MM(i, d) tables[768 + 16384 + (i) * 128 + (d)]
+
+// The low four bits of the mantissa carry the letter's code: the nearest number that has them.
+inline real with_code(real value, uint code) {
+#ifdef FP64
+    const ulong bits = as_ulong(value);
+    return value == 0 ? as_double((ulong)code) : as_double(((bits - code + 8ul) & ~15ul) | code);
+#else
+    const uint bits = as_uint(value);
+    return value == 0 ? as_float(code) : as_float(((bits - code + 8u) & ~15u) | code);
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void prepare_rows(__global const uchar *restrict bases, __global const uchar *restrict base_quals,
+                  __global const uchar *restrict insertion_quals, __global const uchar *restrict deletion_quals,
+                  __global const uchar *restrict gap_quals, const uint4 strides, __global const uint *restrict offsets,
+                  __global const uint *restrict block_offsets, __global const uchar *restrict codes, __global const wide *restrict tables,
+                  __global real *restrict rows, __global real *restrict row_gaps, __global uint4 *restrict reads,
+                  __global real *restrict starts, __global wide *restrict scales, __global int *restrict strange) {
+    __local wide sums[ITEMS];
+    const uint read = get_group_id(0), item = get_local_id(0);
+    const uint begin = offsets[read], length = offsets[read + 1] - begin;
+    const uint block = block_offsets[read], blocks = block_offsets[read + 1] - block;
+    const uint padding = blocks * ROWS - length;
+    wide sum = 0;
+    for (uint i = item; i < length; i += ITEMS) {
+        const uint at = begin + i, row = block * ROWS + padding + i;
+        const uint code = codes[bases[at]];
+        if (code == 255) *strange = 1;
+        const uint q = base_quals[at * strides.x] & 127u, iq = insertion_quals[at * strides.y] & 127u;
+        const uint dq = deletion_quals[at * strides.z] & 127u, gq = gap_quals[at * strides.w] & 127u;
+        const wide a = GAP(iq) * INVERSE_MM(iq, dq) * INVERSE_MATCH(q);
+        wide b = 0, u = a, v = 0;
+        if (i) {
+            const uint iq_1 = insertion_quals[(at - 1) * strides.y] & 127u, dq_1 = deletion_quals[(at - 1) * strides.z] & 127u;
+            const uint q_1 = base_quals[(at - 1) * strides.x] & 127u;
+            b = GAP(gq) * (GAP(iq_1) * INVERSE_MM(iq_1, dq_1) * INVERSE_MATCH(q_1)) * INVERSE_GAP(iq);
+        }
+        if (i + 1 < length) {
+            const uint iq1 = insertion_quals[(at + 1) * strides.y] & 127u, dq1 = deletion_quals[(at + 1) * strides.z] & 127u;
+            const wide enter = LEAVE(gap_quals[(at + 1) * strides.w] & 127u) * INVERSE_MM(iq1, dq1);
+            u = enter * a;
+            v = enter * GAP(dq);
+        }
+        rows[4 * (size_t)row] = with_code((real)RATIO(q), code & 15u);
+        rows[4 * (size_t)row + 1] = (real)b;
+        rows[4 * (size_t)row + 2] = (real)u;
+        rows[4 * (size_t)row + 3] = (real)v;
+#ifdef PER_ROW_GAP
+        row_gaps[row] = (real)GAP(gq);
+#endif
+        if (i == 0) starts[read] = (real)(LEAVE(gq) * INVERSE_MM(iq, dq));
+        sum += LOG_MATCH(q) + LOG_MM(iq, dq);
+    }
+    if (item < padding) { // m = 0, t = J
+        const uint row = block * ROWS + item;
+        rows[4 * (size_t)row] = with_code(0, LETTERS + 1);
+        rows[4 * (size_t)row + 1] = 1;
+        rows[4 * (size_t)row + 2] = 1;
+        rows[4 * (size_t)row + 3] = 0;
+#ifdef PER_ROW_GAP
+        row_gaps[row] = 0;
+#endif
+    }
+    sums[item] = sum;
+    for (uint half_way = ITEMS / 2; half_way; half_way /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_way) sums[item] += sums[item + half_way];
+    }
+    if (item == 0) {
+        scales[read] = sums[0];
+        reads[read] = (uint4)(block, blocks, padding, 0u);
+    }
+}
+
+// masks: LETTERS words a lane of N columns; bit k is set where column k of the lane is another letter than that, and no N.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void prepare_masks(__global const uchar *restrict data, __global const uint2 *restrict spans, __global const uint *restrict lane_offsets,
+                   __global const uchar *restrict letters, const uint columns_a_lane, __global uint *restrict masks,
+                   __global uint2 *restrict haplotypes) {
+    const uint haplotype = get_group_id(0), item = get_local_id(0);
+    const uint begin = spans[haplotype].x, length = spans[haplotype].y;
+    const uint first = lane_offsets[haplotype], lanes = lane_offsets[haplotype + 1] - first;
+    for (uint lane = item; lane < lanes; lane += ITEMS) {
+        uint words[LETTERS];
+        for (uint c = 0; c < LETTERS; ++c) words[c] = ~0u;
+        const uint end = min((lane + 1) * columns_a_lane, length);
+        for (uint column = lane * columns_a_lane; column < end; ++column) {
+            const uchar letter = data[begin + column];
+            const uint bit = 1u << (column - lane * columns_a_lane);
+            for (uint c = 0; c < LETTERS; ++c)
+                if (letter == letters[c] || letter == 'N') words[c] &= ~bit;
+        }
+        for (uint c = 0; c < LETTERS; ++c) masks[(size_t)(first + lane) * LETTERS + c] = words[c];
+    }
+    if (item == 0) haplotypes[haplotype] = (uint2)(first, length);
+}
+
+// log10 likelihood of each pair from the sums that its lanes left; NaN where the sum is no number or below `smallest`.
+// LONG: results[i] is the job of pair i's last strip, its other strips follow by their links; every sum has an exponent.
+__kernel void finish(__global const real *restrict partials, __global const int *restrict exponents, __global const int *restrict jobs,
+                     __global const int *restrict results, const int count, __global const int4 *restrict groups, const int group_count,
+                     __global const wide *restrict scales, const wide log10_scale, const wide smallest, __global wide *restrict log10s) {
+    const int pair = get_global_id(0);
+    if (pair >= count) return;
+    wide sum = 0;
+    int read = 0;
+#ifdef LONG
+    int job = results[pair], exponent = -(1 << 30);
+    while (job >= 0) {
+        const int link = jobs[4 * job + 3];
+        read = jobs[4 * job];
+#else
+    int job = pair;
+    {
+        read = jobs[2 * job];
+#endif
+        int g = 0;
+        while (job >= groups[g].z) ++g;
+        const int lanes = groups[g].x, at = groups[g].w + (job - groups[g].y) * lanes;
+        for (int lane = 0; lane < lanes; ++lane) {
+            const wide part = (wide)partials[at + lane];
+#ifdef LONG
+            const int e = exponents[at + lane];
+            if (part > 0 && e > exponent) {
+                sum = ldexp(sum, max(exponent - e, -10000));
+                exponent = e;
+            }
+            sum += part > 0 ? ldexp(part, max(e - exponent, -10000)) : (part == 0 ? (wide)0 : part);
+#else
+            sum += part;
+#endif
+        }
+#ifdef LONG
+        job = link;
+#endif
+    }
+#ifdef LONG
+    const wide shift = sum > 0 ? exponent * (wide)0.30102999566398119521 : (wide)0;
+#else
+    const wide shift = 0;
+#endif
+    const bool trusted = sum >= smallest && sum < (wide)INFINITY;
+    log10s[pair] = trusted ? log10(sum) + shift + scales[read] - log10_scale : (wide)NAN;
+}

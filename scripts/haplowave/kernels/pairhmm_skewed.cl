@@ -1,0 +1,249 @@
+// PairHMM, sub-warps with skewed lanes, in the five-operation form (haplowave.pairhmm.model derives it):
+//
+//   m[i,j] = match ? t[i-1,j-1] : r_i*t[i-1,j-1]      t[0,j] = start*C/|H|,  t[i,0] = 0
+//   J[i,j] = m[i-1,j] + b_i*J[i-1,j]                  K[i,j] = m[i,j] + ii_i*K[i,j-1]
+//   t[i,j] = m[i,j] + u_i*J[i,j] + v_i*K[i,j-1]       L = s_R * sum over j of t[R,j]
+//
+// A job is a read against the columns of one strip of a haplotype. A sub-warp of S lanes holds S*N columns, N a lane, in registers;
+// every lane is one block of ROWS rows behind its left neighbour, which hands over t and K at its last column. The mismatches of a
+// lane's columns are bits of a word a letter, so that the match is a predicate. Columns go in groups of 8, all rows of a block for one
+// group before the next group: then nothing has to be moved between registers, and a byte of the word fills 7 predicates at once.
+// A lane that is through with its rows takes the next job while the lanes to its right still finish the last one: the pipeline never
+// drains. Jobs are taken from a counter, in order; every lane leaves the sum of its columns, which pairhmm_finish.cl adds up.
+//
+// LONG: haplotypes of more columns than a warp holds, and reads of any length. Strips of one haplotype are separate jobs; the t and K at
+// a strip's right border go through memory with a progress counter a job, and every lane keeps its own exponent (value * 2^exponent),
+// so that nothing underflows. A strip is only waited for when the warp holds no rows of an earlier job: whoever is waited for can go on.
+//
+// rows: r, b, u, v of each row, reads padded at the front to whole blocks; block 0 is a block of zeros. The low 4 bits of r are the
+// letter's code (LETTERS letters, then N, then the padding, which mismatches everywhere). masks: LETTERS words a lane of a haplotype.
+// groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, 1 where the first row is padding, 0.
+// haplotypes: first lane's masks, length. t[0,j] = starts[read] * scale / length.
+
+#ifdef FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double real;
+typedef double4 real4;
+#define CODE(value) (as_uint2(value).x & 15u)
+#else
+typedef float real;
+typedef float4 real4;
+#define CODE(value) (as_uint(value) & 15u)
+#endif
+#ifndef ROWS
+#define ROWS 2
+#endif
+#if defined(VARIANT_LOCAL)
+#pragma OPENCL FP_CONTRACT ON
+#define FMA(a, b, c) ((a) * (b) + (c)) // fma() is a slow library call on CPUs
+#else
+#define FMA(a, b, c) fma(a, b, c)
+#endif
+
+#include "pairhmm_exchange.cl"
+
+#define LANES (W * WARPS)
+#define NONE (-1)
+#define IDLE (-2)
+#define FOREVER 0x7fffffff
+
+#define GROUP 8
+
+#ifdef LONG
+typedef int4 job_type; // read, haplotype, strip, job of the strip to the left or -1
+#else
+typedef int2 job_type; // read, haplotype
+#endif
+#ifdef FP64
+#define LIMIT 1000
+#define TOP 900 // LONG: a lane's largest t is kept near 2^TOP; J and K are at most 1/u, 1/v times larger
+#else
+#define LIMIT 120
+#define TOP 80
+#endif
+#define SLACK 24        // exponents that the largest t may be off before a lane is scaled
+#define CHECK_STEPS 8   // steps between two looks at it
+#define PUBLISH 16      // blocks between two signs of progress
+#define WAIT_FOR (W + 2 * PUBLISH) // blocks that a predecessor must be ahead to be followed without emptying the pipeline
+#define EMPTY (-(1 << 30))
+
+#ifdef LONG
+#include "pairhmm_long.cl"
+#endif
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+#ifdef VARIANT_INTEL
+__attribute__((intel_reqd_sub_group_size(W)))
+#endif
+void skewed(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap, const real scale,
+            __global const uint *restrict masks, __global const job_type *restrict jobs, __global const uint4 *restrict reads,
+            __global const uint2 *restrict haplotypes, __global const real *restrict starts, __global const int4 *restrict groups,
+            const int group_count, volatile __global int *next_job, __global real *partials
+#ifdef LONG
+            , __global int *exponents, volatile __global real *borders, volatile __global int *border_exponents,
+            __global const uint *restrict border_offsets, volatile __global int *progress
+#endif
+) {
+    __local uint table[(LETTERS + 2) * LANES];
+    EXCHANGE_STORAGE
+    const int lane = get_local_id(0) % W;
+    __local uint *const own = table + get_local_id(0);
+    own[LETTERS * LANES] = 0u;
+    own[(LETTERS + 1) * LANES] = ~0u;
+
+    for (int g = 0; g < group_count; ++g) {
+        const int4 group = groups[g];
+        const int S = group.x, end = group.z;
+        const int sub = lane % S;
+        real t[N], J[N], m[N], t_out[ROWS], K_out[ROWS];
+        real t_left = 0;
+#pragma unroll
+        for (int k = 0; k < N; ++k) t[k] = J[k] = m[k] = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) t_out[r] = K_out[r] = 0;
+        int job = lane < (W / S) * S ? NONE : end; // lanes that fill no sub-warp stay idle
+        int left = job == NONE ? sub : FOREVER;
+        uint block = 0, stride = 0, valid = 0;
+#ifdef LONG
+        job_type what = (job_type)(0);
+        int exponent = EMPTY, step = 0, pending = NONE, done = 0, last_strip = 1;
+        uint border = 0;
+#endif
+
+        int busy = 1;
+        while (busy) {
+            BEGIN_EXCHANGE
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
+            GIVE_INT(0, job)
+#ifdef LONG
+            GIVE_INT(1, exponent)
+#endif
+            END_EXCHANGE
+            const int job_left = INT_FROM_LEFT(0, job);
+            real t_in[ROWS], K[ROWS];
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                const real t_got = FROM_LEFT(r, t_out[r]), K_got = FROM_LEFT(ROWS + r, K_out[r]);
+                t_in[r] = sub ? t_got : 0;
+                K[r] = sub ? K_got : 0;
+            }
+#ifdef LONG
+            int exponent_in = INT_FROM_LEFT(1, exponent);
+#endif
+
+            if (left == 0) { // through with a job, or about to take the first
+                if (job >= 0) {
+                    real sum = 0;
+#pragma unroll
+                    for (int k = 0; k < N; ++k) if (valid & (1u << k)) sum += t[k];
+                    const uint at = group.w + (job - group.y) * S + sub;
+                    partials[at] = sum;
+#ifdef LONG
+                    exponents[at] = exponent;
+#endif
+                }
+#ifdef LONG
+                job = take_job(job, sub, job_left, &pending, end, group.y, next_job + g, jobs, progress);
+#else
+                job = sub ? job_left : group.y + atomic_inc(next_job + g);
+#endif
+                block = stride = 0;
+                left = FOREVER;
+                if (job >= 0 && job < end) {
+#ifndef LONG
+                    const job_type what = jobs[job];
+                    const int first_lane = sub;
+#else
+                    what = jobs[job];
+                    const int first_lane = what.z * S + sub;
+#endif
+                    const uint4 read = reads[what.x];
+                    const uint2 haplotype = haplotypes[what.y];
+                    const int columns = clamp((int)haplotype.y - first_lane * N, 0, N);
+                    valid = columns == 32 ? ~0u : (1u << columns) - 1u;
+                    __global const uint *const mask = masks + (size_t)(haplotype.x + first_lane) * LETTERS;
+#pragma unroll
+                    for (int c = 0; c < LETTERS; ++c) own[c * LANES] = columns ? mask[c] : 0u;
+                    const real begin = starts[what.x] * scale / (real)haplotype.y;
+#pragma unroll
+                    for (int k = 0; k < N; ++k) { t[k] = J[k] = begin; m[k] = 0; } // padding takes t from J, a first row ignores J
+                    t_left = begin;
+                    if (!sub && read.z) t_in[0] = begin; // the first row comes after one of padding
+                    block = read.x;
+                    left = read.y;
+                    stride = 1;
+#ifdef LONG
+                    exponent = 0;
+                    done = 0;
+                    border = border_offsets[job];
+                    last_strip = (int)haplotype.y <= (what.z + 1) * S * N;
+#endif
+                }
+#ifdef LONG
+                if (job == IDLE) left = S;
+#endif
+            }
+#ifdef LONG
+            if (!sub) {
+                exponent_in = exponent;
+                if (stride && what.w >= 0)
+                    exponent_in = read_border(t_in, K, borders, border_exponents, border + done, done, progress + what.w);
+            }
+            align(t, J, m, &t_left, &exponent, t_in, K, exponent_in);
+#endif
+
+            real4 p[ROWS];
+            real gap_of[ROWS];
+            uint mismatch[ROWS];
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                p[r] = rows[(size_t)block * ROWS + r];
+#ifdef PER_ROW_GAP
+                gap_of[r] = row_gaps[(size_t)block * ROWS + r];
+#else
+                gap_of[r] = gap;
+#endif
+                mismatch[r] = own[CODE(p[r].x) * LANES];
+            }
+            real before[ROWS]; // t of the row above, left of the next column
+            before[0] = t_left;
+#pragma unroll
+            for (int r = 1; r < ROWS; ++r) before[r] = t_in[r - 1];
+            t_left = t_in[ROWS - 1];
+#pragma unroll
+            for (int k0 = 0; k0 < N; k0 += GROUP) {
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    real diagonal = before[r];
+                    before[r] = t[min(k0 + GROUP, N) - 1];
+#pragma unroll
+                    for (int k = k0; k < min(k0 + GROUP, N); ++k) J[k] = FMA(p[r].y, J[k], m[k]);
+#pragma unroll
+                    for (int k = k0; k < min(k0 + GROUP, N); ++k) {
+                        real now = diagonal;
+                        if (mismatch[r] & (1u << k)) now *= p[r].x;
+                        diagonal = t[k];
+                        t[k] = FMA(p[r].w, K[r], FMA(p[r].z, J[k], now));
+                        K[r] = FMA(gap_of[r], K[r], now);
+                        m[k] = now;
+                    }
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                t_out[r] = r + 1 < ROWS ? before[r + 1] : t[N - 1];
+                K_out[r] = K[r];
+            }
+            block += stride;
+            --left;
+#ifdef LONG
+            done += stride;
+            if (sub == S - 1 && stride && !last_strip)
+                write_border(t_out, K_out, exponent, borders, border_exponents, border + done - 1, done, left, progress + job);
+            if (++step % CHECK_STEPS == 0) rescale(t, J, m, &t_left, t_out, K_out, &exponent);
+#endif
+            busy = ANY_LANE(job < end);
+        }
+    }
+}

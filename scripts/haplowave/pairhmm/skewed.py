@@ -1,0 +1,123 @@
+"""Engine `skewed`: sub-warps whose lanes are skewed by a block of rows, for GPUs (kernels/pairhmm_skewed.cl).
+
+A chunk of pairs is uploaded as bytes; row parameters and haplotype masks are made on the device. Up to three chunks are in flight, so
+that transfers and the host's bookkeeping run beside the kernels. A chunk that does not fit the memory is halved.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from haplowave.opencl import Device, is_out_of_memory
+from haplowave.pairhmm import engines, tuning
+from haplowave.pairhmm.engines import Outcome, Work
+from haplowave.pairhmm.skewed_device import LETTERS, Kind, Launched, Runner
+from haplowave.pairhmm.tuning import Settings
+from haplowave.sequences import Reads, Sequences
+
+_IN_FLIGHT = 3
+_MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
+_LONG_GAP = 15  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
+
+
+def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
+    """Engine `skewed` (see `engines`)."""
+    settings = settings or tuning.settings(device)
+    outcome = Outcome(np.full(len(work.pairs), np.nan), np.zeros(len(work.pairs), bool), cells_computed=work.cells)
+    if not len(work.pairs):
+        return outcome
+    gaps = work.reads.gap_quals
+    per_row_gap = bool((gaps != gaps[0]).any())
+    letters = LETTERS
+    if not _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome):
+        letters = _letters(work.reads)
+        if len(letters) > _MOST_LETTERS:
+            return engines.ENGINES["lanes"](work, device, precision)
+        outcome.kernel_seconds = 0.0
+        _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
+    outcome.unsafe = np.isnan(outcome.log10)
+    if precision == "fp32":
+        outcome.unsafe |= _steep(work, settings)
+    return outcome
+
+
+def _letters(reads: Reads) -> bytes:
+    seen = np.flatnonzero(np.bincount(reads.bases.data, minlength=256)).astype(np.uint8).tobytes().replace(b"N", b"")
+    return LETTERS + bytes(sorted(set(seen) - set(LETTERS)))
+
+
+def _steep(work: Work, settings: Settings) -> np.ndarray:
+    """Pairs that an exponent a lane may not keep in FP32's range, because gaps continue at too high a quality; bool (n,)."""
+    if int((work.reads.gap_quals & 127).max()) <= _LONG_GAP:
+        return np.zeros(len(work.pairs), bool)
+    highest = np.maximum.reduceat(work.reads.gap_quals & 127, work.reads.bases.offsets[:-1])
+    lengths = work.reads.bases.lengths
+    wide = work.haplotypes.lengths > settings.warp * max(settings.rates["fp32"])
+    return (highest > _LONG_GAP)[work.pairs[:, 0]] & ((lengths > settings.long_rows)[work.pairs[:, 0]] | wide[work.pairs[:, 1]])
+
+
+def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
+    """Fill `outcome`; False as soon as a read has a letter that the runner does not know."""
+    waiting = deque(_chunks(work, runner.settings.chunk_bytes))
+    in_flight: deque[Launched] = deque()
+    known = True
+    while waiting or in_flight:
+        if waiting and len(in_flight) < _IN_FLIGHT:
+            piece = waiting.popleft()
+            try:
+                in_flight.append(runner.launch(*_part(work, piece), piece))
+                continue
+            except Exception as error:
+                if not is_out_of_memory(error) or (piece.stop - piece.start == 1 and not in_flight):
+                    raise
+                waiting.extendleft(reversed(_halves(piece) if not in_flight else [piece]))
+        letters_known, seconds = runner.collect(in_flight.popleft(), outcome.log10) if in_flight else (True, 0.0)
+        known &= letters_known
+        outcome.kernel_seconds += seconds
+    return known
+
+
+def _halves(piece: slice) -> list[slice]:
+    middle = (piece.start + piece.stop) // 2
+    return [slice(piece.start, middle), slice(middle, piece.stop)]
+
+
+def _chunks(work: Work, size: int) -> list[slice]:
+    """Slices of the pairs whose inputs are about `size` bytes each."""
+    weight = 8 + 5 * work.reads.bases.lengths[work.pairs[:, 0]] // max(1, len(work.pairs) // max(1, len(work.reads)))
+    total = np.cumsum(weight)
+    count = max(1, int(total[-1]) // size)
+    cuts = np.unique(np.append(np.searchsorted(total, np.arange(count) * (int(total[-1]) / count)), len(total)))
+    return [slice(int(begin), int(end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
+    """The reads and haplotypes of a slice of the pairs, and the pairs by their new indices."""
+    pairs = work.pairs[piece]
+    read, reads = _used(pairs[:, 0], work.reads.bases)
+    haplotype, haplotypes = _used(pairs[:, 1], work.haplotypes)
+    arrays = (work.reads.base_quals, work.reads.insertion_quals, work.reads.deletion_quals, work.reads.gap_quals)
+    bases = _take(work.reads.bases, reads, work.reads.bases.data)
+    quals = [_take(work.reads.bases, reads, array).data for array in arrays]
+    return Reads(bases, *quals), _take(work.haplotypes, haplotypes, work.haplotypes.data), np.stack([read, haplotype], axis=1)
+
+
+def _used(indices: np.ndarray, sequences: Sequences) -> tuple[np.ndarray, slice | np.ndarray]:
+    """(indices among the sequences used, those sequences: a slice where they are most of a range)."""
+    low, high = int(indices.min()), int(indices.max()) + 1
+    used = np.zeros(high - low, bool)
+    used[indices - low] = True
+    if 2 * int(used.sum()) > high - low:
+        return (indices - low).astype(np.int32), slice(low, high)
+    return (np.cumsum(used) - 1)[indices - low].astype(np.int32), np.flatnonzero(used) + low
+
+
+def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:
+    offsets = sequences.offsets
+    if isinstance(which, slice):
+        begin = int(offsets[which.start])
+        return Sequences(data[begin : int(offsets[which.stop])], offsets[which.start : which.stop + 1] - begin)
+    lengths = sequences.lengths[which]
+    new = np.append(0, np.cumsum(lengths))
+    source = np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)
+    return Sequences(data[source], new)

@@ -1,0 +1,92 @@
+"""Which shapes the GPU kernels take on a device: columns a lane, warps a work-group, when a pair counts as long.
+
+A small built-in table, refined by `scripts/tune.py`, whose measurements are kept in a file a user (`settings_file`).
+"""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+from haplowave.files import atomic_path
+from haplowave.opencl import Device
+
+Rates = dict[int, float]
+"""Columns a lane -> relative cell rate when every lane is in use."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How `skewed` and `rowwise` run on one device; `rates` and `long_rates` have an entry a precision."""
+
+    warp: int = 32
+    """Lanes that exchange values: 32 with NVIDIA, the sub-group's or work-group's size elsewhere."""
+    warps: int = 4
+    """Warps a work-group."""
+    groups_a_unit: int = 4
+    """Work-groups a compute unit holds at once."""
+    long_rows: int = 1024
+    """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
+    rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
+    long_rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 32: 1.0}, "fp64": {16: 1.0}})
+    chunk_bytes: int = 48 << 20
+    """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
+
+
+_PORTABLE = Settings(
+    warp=8,
+    warps=1,
+    groups_a_unit=2,
+    rates={"fp32": {8: 0.8, 16: 1.0}, "fp64": {8: 1.0}},
+    long_rates={"fp32": {8: 1.0}, "fp64": {8: 1.0}},
+    chunk_bytes=4 << 20,
+)
+
+
+def settings_file() -> Path:
+    """$HAPLOWAVE_TUNING, else haplowave/tuning.json in the user's cache folder."""
+    given = os.environ.get("HAPLOWAVE_TUNING")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haplowave" / "tuning.json"
+
+
+def built_in(device: Device) -> Settings:
+    """What is used where nothing was measured."""
+    return _PORTABLE if device.subgroup_variant == "local" else Settings()
+
+
+def settings(device: Device) -> Settings:
+    """The settings of `device`: measured ones where `scripts/tune.py` has left them, else the built-in table."""
+    measured = _stored().get(_key(device))
+    base = built_in(device)
+    if not measured:
+        return base
+    fields = {field.name for field in dataclasses.fields(Settings)}
+    known = {name: value for name, value in measured.items() if name in fields}
+    for name in ("rates", "long_rates"):
+        if name in known:
+            known[name] = {precision: {int(n): rate for n, rate in rates.items()} for precision, rates in known[name].items()}
+    return dataclasses.replace(base, **known)
+
+
+def store(device: Device, chosen: Settings) -> Path:
+    """Keep `chosen` for `device`; returns the file."""
+    path = settings_file()
+    everything = _stored()
+    everything[_key(device)] = dataclasses.asdict(chosen)
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def _key(device: Device) -> str:
+    return f"{device.platform_name} / {device.name}"
+
+
+def _stored() -> dict[str, dict]:
+    try:
+        content = json.loads(settings_file().read_text())
+    except (OSError, ValueError):  # nothing measured yet, or a file that is not ours: measuring again repairs it
+        return {}
+    return content if isinstance(content, dict) else {}
