@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import pysam
 import pysam.bcftools
@@ -119,7 +119,7 @@ def _open(path: Path) -> Iterator[pysam.VariantFile]:
         pysam.set_verbosity(verbosity)
 
 
-def _write_alleles(path: Path, sample: str, contigs: Mapping[str, int], options: EvaluationOptions | None, output) -> int:
+def _write_alleles(path: Path, sample: str, contigs: Mapping[str, int], options: EvaluationOptions | None, output: TextIO) -> int:
     """One line an alternative allele, with nothing but what the comparison needs."""
     output.write("##fileformat=VCFv4.3\n")
     output.writelines(f"##contig=<ID={name},length={length}>\n" for name, length in contigs.items())
