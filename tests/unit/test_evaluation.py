@@ -193,6 +193,22 @@ def test_what_does_not_fit_is_a_user_error(case, tmp_path):
         run(truth=write_vcf(tmp_path / "chr.vcf", [(5, "A", "T", "0/1")], contig="chrq"))
     with pytest.raises(UserError, match="cannot be read as VCF"):
         run(calls=case.fasta)
+    with pytest.raises(UserError, match=r"none\.vcf: cannot be read as VCF"):
+        run(truth=tmp_path / "none.vcf", bed=tmp_path / "x.bed")
+    text = (
+        good.read_text()
+        .replace("\tGT\t0/1", "\tDP\t4")
+        .replace("FORMAT=<ID=GT,Number=1,Type=String", "FORMAT=<ID=DP,Number=1,Type=Integer")
+    )
+    (tmp_path / "bare.vcf").write_text(text)
+    with pytest.raises(UserError, match="record at q:1:5 has no GT"):
+        run(calls=tmp_path / "bare.vcf")
+    packed = tmp_path / "cut.vcf.gz"
+    with pysam.BGZFile(str(packed), "wb") as file:
+        file.write((good.read_text() + f"{CONTIG}\t9\t.\tA\tC\t9\t.\t.\tGT\t0/1\n" * 9000).encode())
+    packed.write_bytes(packed.read_bytes()[:-600])
+    with pytest.raises(UserError, match=r"cut\.vcf\.gz: cannot be read as VCF"):
+        run(calls=packed)
     bed = tmp_path / "x.bed"
     bed.write_text("other\t1\t5\n")
     with pytest.raises(UserError, match="contig 'other' is not in the reference"):

@@ -63,7 +63,7 @@ def trim(start: int, ref: str, alt: str) -> tuple[int, int, str]:
 
 def sample_of(path: Path, wanted: str, *, or_only: bool) -> str:
     """The column to read: `wanted`, or (`or_only`) the only one there is. Raises UserError where neither exists."""
-    with _open(path) as file:
+    with open_vcf(path) as file:
         names = list(file.header.samples)
     if wanted in names:
         return wanted
@@ -95,7 +95,7 @@ def prepare(path: Path, sample: str, fasta: Path, contigs: Mapping[str, int], op
 def read(source: Source, contig: str) -> list[Allele]:
     """The alleles of one contig, sorted by position."""
     parts: dict[int, list[pysam.VariantRecord]] = {}
-    with pysam.VariantFile(str(source.path)) as file, contextlib.suppress(ValueError):  # a contig without records is no error
+    with pysam.VariantFile(str(source.path)) as file:
         for record in file.fetch(contig):
             parts.setdefault(record.info["PARENT"], []).append(record)
     alleles = []
@@ -108,7 +108,8 @@ def read(source: Source, contig: str) -> list[Allele]:
 
 
 @contextlib.contextmanager
-def _open(path: Path) -> Iterator[pysam.VariantFile]:
+def open_vcf(path: Path) -> Iterator[pysam.VariantFile]:
+    """An open VCF or BCF; what goes wrong while it is read becomes a UserError."""
     verbosity = pysam.set_verbosity(0)
     try:
         with pysam.VariantFile(str(path)) as file:
@@ -129,7 +130,7 @@ def _write_alleles(path: Path, sample: str, contigs: Mapping[str, int], options:
     output.write('##INFO=<ID=QUALITY,Number=1,Type=String,Description="QUAL of the record">\n')
     output.write("#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
     serial, skipped, seen = itertools.count(), 0, False
-    with _open(path) as file:
+    with open_vcf(path) as file:
         if not list(file.header.samples):
             raise UserError(f"{path}: has no samples; genotypes are needed")
         file.subset_samples([sample])

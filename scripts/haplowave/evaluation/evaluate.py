@@ -6,8 +6,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import pysam
-
 from haplowave.errors import UserError
 from haplowave.evaluation import alleles, summary
 from haplowave.evaluation.matching import Side, match
@@ -60,7 +58,7 @@ def read_confident(path: Path, truth: Path, genome: Reference) -> list[Interval]
 
     Raises UserError for a bad line, and where no contig of the BED is in the reference.
     """
-    with pysam.VariantFile(str(truth)) as file:
+    with alleles.open_vcf(truth) as file:
         known = {name: contig.length or sys.maxsize for name, contig in file.header.contigs.items()}
     intervals, errors, _ = parse_bed(path, {**known, **genome.contigs})
     if errors:
