@@ -9,9 +9,9 @@ from haplowave.calling.gap_rates import measure
 
 
 def main(arguments: Namespace) -> None:
-    print("run_length", "lowest_quality", "runs", "changed", "phred", sep="\t")
+    print("run_length", "lowest_quality", "runs", "inserted", "deleted", "phred", sep="\t")
     for rate in measure(arguments.reference, arguments.samples, arguments.intervals, arguments.truth):
-        print(rate.run_length, rate.lowest_quality, rate.runs, rate.changed, f"{rate.phred:.1f}", sep="\t")
+        print(rate.run_length, rate.lowest_quality, rate.runs, rate.inserted, rate.deleted, f"{rate.phred:.1f}", sep="\t")
 
 
 def parser():

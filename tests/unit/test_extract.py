@@ -133,10 +133,11 @@ def test_repeat_lengths(bases, expected):
 def test_pcr_model_lowers_all_but_the_last_base():
     """GATK, CONSERVATIVE: 40 outside of repeats, the last base keeps 45."""
     run = "C" + "A" * 20 + "G"
-    quals = gap_open_quals(*pieces_of("ACGTACGGT", run), PLATFORMS["illumina"], ReadOptions())
+    quals, deletions = gap_open_quals(*pieces_of("ACGTACGGT", run), PLATFORMS["illumina"], ReadOptions())
+    assert quals.tolist() == deletions.tolist()
     assert quals[:9].tolist() == [40] * 8 + [45]
     assert quals[9 + 10] == int(np.floor(40 - np.exp(20 / (3 * np.pi)) + 1.5))
-    none = gap_open_quals(*pieces_of(run), PLATFORMS["illumina"], ReadOptions(pcr_indel_model="none"))
+    none, _ = gap_open_quals(*pieces_of(run), PLATFORMS["illumina"], ReadOptions(pcr_indel_model="none"))
     assert none.tolist() == [45] * 22
 
 
@@ -144,9 +145,11 @@ def test_pcr_model_lowers_all_but_the_last_base():
 def test_long_read_gaps_get_cheaper_in_longer_and_poorer_runs(platform):
     def lowest(run: int, quality: int) -> int:
         pieces = pieces_of("ACGA", "CG" + "A" * run + "GC", "AGTC", quality=quality)
-        return int(gap_open_quals(*pieces, PLATFORMS[platform], ReadOptions())[4 + 3])
+        insertions, deletions = gap_open_quals(*pieces, PLATFORMS[platform], ReadOptions())
+        assert deletions[4 + 3] <= insertions[4 + 3]
+        return int(deletions[4 + 3])
 
-    assert lowest(8, 40) < lowest(5, 40) < lowest(2, 40)
+    assert lowest(12, 40) < lowest(8, 40) < lowest(2, 40)
     assert lowest(4, 10) < lowest(4, 25) <= lowest(4, 40)
 
 
@@ -164,6 +167,6 @@ def test_gap_rates_count_what_reads_show(tmp_path):
     truth.write_text(f"##fileformat=VCFv4.3\n##contig=<ID=c,length={len(sequence)}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n")
     indexed = pysam.tabix_index(str(truth), preset="vcf", force=True)
     rates = {rate.run_length: rate for rate in measure(reference, tmp_path / "samples.tsv", tmp_path / "all.bed", indexed)}
-    assert (rates[5].runs, rates[5].changed, rates[5].lowest_quality) == (10, 1, 35)
+    assert (rates[5].runs, rates[5].inserted, rates[5].deleted, rates[5].lowest_quality) == (10, 0, 1, 35)
     assert rates[5].phred == pytest.approx(10.0)
-    assert sum(rate.changed for rate in rates.values()) == 1
+    assert sum(rate.inserted + rate.deleted for rate in rates.values()) == 1

@@ -30,12 +30,13 @@ class Rate:
     run_length: int
     lowest_quality: int
     runs: int
-    changed: int
+    inserted: int
+    deleted: int
 
     @property
     def phred(self) -> float:
         """-10 log10 of the share that gained or lost bases; half an event where none was seen."""
-        return float(-10 * np.log10(max(self.changed, 0.5) / self.runs))
+        return float(-10 * np.log10(max(self.inserted + self.deleted, 0.5) / self.runs))
 
 
 def measure(reference_path: Path, samples_path: Path, intervals_path: Path, truth_path: Path) -> list[Rate]:
@@ -45,7 +46,7 @@ def measure(reference_path: Path, samples_path: Path, intervals_path: Path, trut
     if errors:
         raise UserError("; ".join(errors))
     runs: Counter[tuple[int, int]] = Counter()
-    changed: Counter[tuple[int, int]] = Counter()
+    changes: dict[str, Counter[tuple[int, int]]] = {"inserted": Counter(), "deleted": Counter()}
     with open_samples(samples_path, reference_path) as samples:
         for interval in intervals:
             tract = _Tract(reference, interval.contig, interval.start, interval.end, truth_path)
@@ -54,10 +55,11 @@ def measure(reference_path: Path, samples_path: Path, intervals_path: Path, trut
                 for path, file in sample.files:
                     for record in passing_reads(file, interval.contig, interval.start, interval.end, _MIN_MAPPING_QUALITY):
                         read = parse(record, path, bases, _RULES)
-                        for key, differs in tract.runs_of(read):
+                        for key, change in tract.runs_of(read):
                             runs[key] += 1
-                            changed[key] += differs
-    return [Rate(*key, runs[key], changed[key]) for key in sorted(runs)]
+                            if change:
+                                changes[change][key] += 1
+    return [Rate(*key, runs[key], changes["inserted"][key], changes["deleted"][key]) for key in sorted(runs)]
 
 
 class _Tract:
@@ -78,8 +80,8 @@ class _Tract:
         unknown = near[:-1] | (bases == ord("N"))
         self._usable = np.bincount(self._run_of, weights=unknown, minlength=len(begins)) == 0
 
-    def runs_of(self, read: AlignedRead) -> Iterator[tuple[tuple[int, int], bool]]:
-        """((run length, lowest quality), whether an indel lies in it) of each run that the read spans."""
+    def runs_of(self, read: AlignedRead) -> Iterator[tuple[tuple[int, int], str | None]]:
+        """((run length, lowest quality), 'inserted', 'deleted' or None) of each run that the read spans."""
         positions = read.reference_positions()
         inside = np.flatnonzero((positions >= self._start) & (positions < self._start + len(self._run_of)))
         if not len(inside):
@@ -88,7 +90,9 @@ class _Tract:
         first = np.concatenate([[0], np.flatnonzero(np.diff(run)) + 1])
         lowest = np.minimum.reduceat(read.quals[inside], first) // _QUALITY_STEP * _QUALITY_STEP
         # An indel is left-aligned: it changes the run behind its anchor.
-        edited = {pos + 1 - self._start for pos, ref, alt in read.events if len(ref) != len(alt)}
+        edited = {
+            pos + 1 - self._start: "inserted" if len(alt) > len(ref) else "deleted" for pos, ref, alt in read.events if len(ref) != len(alt)
+        }
         for index, quality in zip(run[first].tolist()[1:-1], np.minimum(lowest, _MAX_QUALITY).tolist()[1:-1], strict=True):
             if self._usable[index]:
-                yield (int(self._lengths[index]), quality), int(self._begins[index]) in edited
+                yield (int(self._lengths[index]), quality), edited.get(int(self._begins[index]))

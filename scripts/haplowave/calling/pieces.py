@@ -87,18 +87,17 @@ def hmm_columns(pieces: Sequence[Piece], platform: Platform, options: ReadOption
     lowered = np.concatenate([piece.quals for piece in pieces])
     mapq = np.repeat(np.array([piece.read.mapq for piece in pieces], np.uint8), bases.lengths)
     base_quals = hmm_base_quals(lowered, mapq, platform, options).tobytes()
-    gap_open = gap_open_quals(bases, original, platform, options).tobytes()
+    insertion, deletion = (quality.tobytes() for quality in gap_open_quals(bases, original, platform, options))
     gap = bytes([options.gap_continuation_quality])
     slices = [slice(low, high) for low, high in pairwise(bases.offsets.tolist())]
-    gap_open_columns = [gap_open[part] for part in slices]
     return {
         "name": [piece.read.name for piece in pieces],
         "flag": [piece.read.flag for piece in pieces],
         "mapq": [piece.read.mapq for piece in pieces],
         "bases": [piece.bases.tobytes().decode("ascii") for piece in pieces],
         "base_quals": [base_quals[part] for part in slices],
-        "insertion_quals": gap_open_columns,
-        "deletion_quals": gap_open_columns,
+        "insertion_quals": [insertion[part] for part in slices],
+        "deletion_quals": [deletion[part] for part in slices],
         "gap_quals": [gap * (part.stop - part.start) for part in slices],
         "start": [piece.start for piece in pieces],
         "end": [piece.end for piece in pieces],

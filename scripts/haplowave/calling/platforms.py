@@ -24,7 +24,8 @@ class Platform:
 
     `run_quality`: Phred probability that a homopolymer of length 1, 2, … (last: and longer) gains or loses bases, or
     None for GATK's model. `run_drop`, `run_floor`: the same from the lowest base quality q of the run:
-    max(run_floor, q * run_slope - run_drop). The lower of the two counts.
+    max(run_floor, q * run_slope - run_drop). The lower of the two counts. `deletion_share`: of the changes in such runs,
+    how many are losses.
     """
 
     base_quality_threshold: int
@@ -35,6 +36,7 @@ class Platform:
     run_floor: tuple[float, ...] = ()
     run_drop: tuple[float, ...] = ()
     run_slope: float = 1.0
+    deletion_share: tuple[float, ...] = (0.5,)
 
 
 _SHORT = Platform(base_quality_threshold=18, gap_open_quality=45, keeps_clips=True, assembles=True)
@@ -50,24 +52,27 @@ PLATFORMS: dict[str, Platform] = {
         run_floor=(19, 13, 12, 10.5, 10, 9, 8, 7, 6),
         run_drop=(-18, -13, -12, -10.5, -10, -9, -8, -7, -6),
         run_slope=0.5,
+        deletion_share=(0.5, 0.55, 0.6, 0.65),
     ),
     "ont": Platform(
         base_quality_threshold=6,
         gap_open_quality=40,
         keeps_clips=False,
         assembles=False,
-        run_quality=(40, 38, 36, 34, 31, 26, 22, 18, 15, 12, 10, 9, 8),
+        run_quality=(40, 38, 36, 34, 31, 26, 22, 12, 10, 8, 7, 6, 5),
         run_floor=(19, 13, 10, 8.5, 7, 6.5, 6, 5, 4.5, 4, 4, 3.5, 3.5),
         run_drop=(0, 2, 5, 7, 9, 10, 11, 14, 16, 18, 20, 20, 20),
+        deletion_share=(0.5, 0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.6),
     ),
 }
 
 
-def gap_open_quals(bases: Sequences, quals: np.ndarray, platform: Platform, options: ReadOptions) -> np.ndarray:
-    """Phred gap-open penalty of insertion and deletion at each base of many pieces: uint8, parallel to `bases.data`."""
+def gap_open_quals(bases: Sequences, quals: np.ndarray, platform: Platform, options: ReadOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Phred gap-open penalties of insertions and of deletions at each base of many pieces: uint8, parallel to `bases.data`."""
     flat = options.gap_open_quality if options.gap_open_quality >= 0 else platform.gap_open_quality
     if platform.run_quality is None:
-        return _pcr_model(bases, flat, _PCR_RATES[options.pcr_indel_model])
+        slipping = _pcr_model(bases, flat, _PCR_RATES[options.pcr_indel_model])
+        return slipping, slipping
     return _run_model(bases, quals, flat, platform)
 
 
@@ -108,7 +113,7 @@ def _pcr_model(bases: Sequences, flat: int, rate: float) -> np.ndarray:
     return quals
 
 
-def _run_model(bases: Sequences, quals: np.ndarray, flat: int, platform: Platform) -> np.ndarray:
+def _run_model(bases: Sequences, quals: np.ndarray, flat: int, platform: Platform) -> tuple[np.ndarray, np.ndarray]:
     changes = np.concatenate([[True], bases.data[1:] != bases.data[:-1]])
     changes[bases.offsets[:-1]] = True
     starts = np.flatnonzero(changes)
@@ -118,13 +123,17 @@ def _run_model(bases: Sequences, quals: np.ndarray, flat: int, platform: Platfor
     by_quality = np.maximum(_look_up(platform.run_floor, lengths), lowest * platform.run_slope - _look_up(platform.run_drop, lengths))
     # The model opens the gap at any base of the run: the probability of the run is shared out among them.
     shared = np.minimum(by_length, by_quality) + 10 * np.log10(lengths)
-    result = np.repeat(np.clip(np.rint(shared), 1, flat).astype(np.uint8), lengths)
+    deletions = _look_up(platform.deletion_share, lengths)
     # A gap opens behind its base: the last base before a run opens the gaps of that run too.
-    inside = np.ones(len(result), bool)
+    inside = np.ones(len(bases.data), bool)
     inside[bases.offsets[1:] - 1] = False
     before = np.flatnonzero(inside)
-    result[before] = np.minimum(result[before], result[before + 1])
-    return result
+    result = []
+    for share in (1 - deletions, deletions):
+        quality = np.repeat(np.clip(np.rint(shared - 10 * np.log10(share)), 1, flat).astype(np.uint8), lengths)
+        quality[before] = np.minimum(quality[before], quality[before + 1])
+        result.append(quality)
+    return result[0], result[1]
 
 
 def _look_up(table: tuple[float, ...], lengths: np.ndarray) -> np.ndarray:
