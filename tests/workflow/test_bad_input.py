@@ -117,6 +117,22 @@ def test_a_dictionary_that_is_only_known_later_is_checked_before_the_steps(data:
     assert not (data / "ref.fa.fai").exists()
 
 
+def test_reads_without_qualities_are_named_with_the_remedy(data: Path) -> None:
+    with (
+        pysam.AlignmentFile(str(data / "father.hifi.bam")) as source,
+        pysam.AlignmentFile(str(data / "x.bam"), "wb", template=source) as bare,
+    ):
+        for read in source:
+            read.query_qualities = None
+            bare.write(read)
+    pysam.index(str(data / "x.bam"))
+    sheet = write_sheet(data / "s.tsv", ("father", "x.bam", "hifi"))
+    done = snakemake("--configfile", write_config(data / "x.yaml", samples=sheet, reference=data / "ref.fa"), "--cores", "1", cwd=data)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
+    assert "has no base qualities; give reads with qualities or set default_base_quality" in done.stdout
+
+
 def test_warnings_do_not_stop(data: Path) -> None:
     (data / "x.bed").write_text("chr1\t10\t10\nchr1\t300\t400\n")
     config = write_config(data / "x.yaml", samples=data / "samples.tsv", reference=data / "ref.fa", regions=data / "x.bed")

@@ -17,7 +17,7 @@ rule extract_pairs:
         runtime=lambda wildcards, attempt: 90 * attempt,
     params:
         command=command("extract_pairs"),
-        options=flags("haplotypes", "reads"),
+        options=flags("active_regions", "haplotypes", "reads"),
         version=VERSION,
     message:
         "Build haplotypes and collect reads of chunk {wildcards.chunk}"

@@ -17,7 +17,7 @@ rule find_regions:
         runtime=lambda wildcards, attempt: 60 * attempt,
     params:
         command=command("find_regions"),
-        options=flags("active_regions"),
+        options=flags("active_regions", "reads"),
         version=VERSION,
     message:
         "Find active regions of chunk {wildcards.chunk}"
