@@ -6,7 +6,7 @@ import numpy as np
 
 from haplowave.errors import UserError
 from haplowave.opencl import Device, device_failures, select
-from haplowave.pairhmm import engines
+from haplowave.pairhmm import engines, renormalised
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import ENGINES, Outcome, Work
 from haplowave.pairhmm.model import CONVENTIONS, regular_reads
@@ -158,7 +158,7 @@ class _Ladder:
 
     def _renormalise(self, which: np.ndarray) -> None:
         if len(which):
-            self._take(which, ENGINES["reference"](self._part(which), self.device, "fp64"), 1)
+            self._take(which, renormalised.run(self._part(which), self.device), 1)
 
     def _part(self, which: np.ndarray) -> Work:
         if len(which) == len(self.work.pairs):
