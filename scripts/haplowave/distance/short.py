@@ -3,11 +3,10 @@
 The host does nothing a pair but sort: sequences are numbered and cut into bit planes on the device, once a sequence.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import number_symbols, readable, recode
 from haplowave.distance.reference import MODES
 from haplowave.errors import UserError
 from haplowave.opencl import Device, device_failures, select
@@ -18,7 +17,6 @@ WORD = 64
 MAX_STRIP = 4  # words of 64 rows whose state stays in registers
 SLACK = 16  # bytes behind each text that vector loads may touch
 SCRATCH_WORDS = 1 << 23  # of horizontal differences a launch: 64 MiB
-_PIECE = 1 << 14
 
 
 def batch(
@@ -60,14 +58,6 @@ def _check(pairs: np.ndarray, queries: int, targets: int) -> None:
         raise UserError(f"pairs: indices reach {high.tolist()} and {low.tolist()}, there are {queries} queries and {targets} targets")
 
 
-@dataclass(frozen=True)
-class _Text:
-    """Sequences on the device: symbol numbers and offsets."""
-
-    codes: cl.Buffer
-    begin: cl.Buffer
-
-
 class _Batch:
     """One call: the texts on the device and the pairs in launches."""
 
@@ -75,16 +65,18 @@ class _Batch:
         self.device, self.queue = device, device.queue
         self.lanes = device.vector_width // 2 if device.kind == "cpu" else 1
         self.group = self.lanes if device.kind == "cpu" else 32
+        self.byte_loads = device.kind != "cpu"
         self.local = (1,) if device.kind == "cpu" else (64,)
         self.mode = mode
         self._held: list[cl.Buffer] = []
         self.query_lengths, self.target_lengths = queries.lengths, targets.lengths
         raw = [self._input(_padded(text.data)) for text in (queries, targets)]
-        numbers, symbols = self._number(raw, (queries, targets), ignore_case)
+        lengths = len(queries.data), len(targets.data)
+        numbers, symbols = number_symbols(device, list(zip(raw, lengths, strict=True)), ignore_case)
         self.planes = max(1, (symbols - 1).bit_length())
-        slack = int(self.target_lengths.max(initial=0))
-        self.query = self._recode(raw[0], queries, numbers, 0)
-        self.target = self._recode(raw[1], targets, numbers, slack)
+        table, slack = self._input(numbers), int(self.target_lengths.max(initial=0)) + SLACK
+        self.query, self.target = (recode(device, buffer, length, table, slack) for buffer, length in zip(raw, lengths, strict=True))
+        self.query_begin, self.target_begin = (self._input(text.offsets.astype(np.int64, copy=False)) for text in (queries, targets))
         self.words = -(-self.query_lengths // WORD)
         self.query_words, self.word_begin = self._pack()
 
@@ -96,33 +88,6 @@ class _Batch:
     def _empty(self, size: int) -> cl.Buffer:
         return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(size, 16))
 
-    def _number(self, raw: list[cl.Buffer], texts: tuple[Sequences, Sequences], ignore_case: bool) -> tuple[np.ndarray, int]:
-        """Symbol number of each byte value (uint8, shape (256,)) and how many symbols there are."""
-        program = self.device.build(SOURCE, {"PLANES": 1})
-        seen = np.zeros(256, np.uint8)
-        flags = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=seen)
-        for buffer, text in zip(raw, texts, strict=True):
-            length = len(text.data)
-            if length:
-                presence = cl.Kernel(program, "presence")
-                presence(self.queue, (-(-length // _PIECE),), None, buffer, np.int64(length), np.int64(_PIECE), flags)
-        cl.enqueue_copy(self.queue, seen, flags)
-        upper = np.arange(256)
-        if ignore_case:
-            upper[ord("a") : ord("z") + 1] -= 32
-        present = np.unique(upper[seen > 0])
-        numbers = np.searchsorted(present, upper).astype(np.uint8)  # values for absent bytes are never looked up
-        return numbers, len(present)
-
-    def _recode(self, raw: cl.Buffer, text: Sequences, numbers: np.ndarray, slack: int) -> _Text:
-        length = len(text.data)
-        codes = self._empty(length + slack + SLACK)
-        if length:
-            recode = cl.Kernel(self.device.build(SOURCE, {"PLANES": 1}), "recode")
-            size = (-(-length // _PIECE),)
-            recode(self.queue, size, None, raw, np.int64(length), np.int64(_PIECE), self._input(numbers), codes)
-        return _Text(codes, self._input(text.offsets.astype(np.int64, copy=False)))
-
     def _pack(self) -> tuple[cl.Buffer, cl.Buffer]:
         begin = np.zeros(len(self.words) + 1, np.int32)
         np.cumsum(self.words, out=begin[1:])
@@ -132,9 +97,9 @@ class _Batch:
         words = self._empty(total * (self.planes + 1) * 8)
         begins = self._input(begin)
         if total:
-            pack = cl.Kernel(self.device.build(SOURCE, {"PLANES": self.planes}), "pack")
+            pack = cl.Kernel(self.device.build(SOURCE, {"PLANES": self.planes, "BYTE_LOADS": self.byte_loads}), "pack")
             size = (len(self.words),)
-            pack(self.queue, size, None, self.query.codes, self.query.begin, begins, words)
+            pack(self.queue, size, None, self.query, self.query_begin, begins, words)
         return words, begins
 
     def run(self, pairs: np.ndarray) -> np.ndarray:
@@ -174,12 +139,15 @@ class _Batch:
         distance = np.empty(filled, np.int32)
         out = self._empty(distance.nbytes)
         inputs = [self._input(_filled(array, filled)) for array in (query, target)]
-        defines = {"PLANES": self.planes, "STRIP": size, "LANES": self.lanes, "GROUP": self.group, "INFIX": self.mode == "infix"}
+        defines = {
+            "PLANES": self.planes, "STRIP": size, "LANES": self.lanes, "GROUP": self.group,
+            "INFIX": self.mode == "infix", "BYTE_LOADS": self.byte_loads,
+        }  # fmt: skip
         items = filled // self.lanes
         local = self.local if items % self.local[0] == 0 else (self.group // self.lanes,)
         distances = cl.Kernel(self.device.build(SOURCE, defines), "distances")
         distances(
-            self.queue, (items,), local, self.query_words, self.query.begin, self.word_begin, self.target.codes, self.target.begin,
+            self.queue, (items,), local, self.query_words, self.query_begin, self.word_begin, self.target, self.target_begin,
             *inputs, self._input(group_strips), self._input(scratch_begin), self._empty(int(scratch_begin[-1]) * 8), out,
         )  # fmt: skip
         cl.enqueue_copy(self.queue, distance, out)
@@ -200,10 +168,3 @@ def _filled(array: np.ndarray, size: int) -> np.ndarray:
 
 def _padded(data: np.ndarray) -> np.ndarray:
     return data if len(data) else np.zeros(SLACK, np.uint8)
-
-
-def readable(device: Device, array: np.ndarray) -> cl.Buffer:
-    """A buffer of `array` for kernels to read; a CPU reads the array in place."""
-    array = np.ascontiguousarray(array)
-    share = cl.mem_flags.USE_HOST_PTR if device.kind == "cpu" else cl.mem_flags.COPY_HOST_PTR
-    return cl.Buffer(device.context, cl.mem_flags.READ_ONLY | share, hostbuf=array)

@@ -28,15 +28,14 @@
 
 #define TOP 63
 
-__kernel void presence(__global const uchar* text, const long length, const long piece, __global uchar* seen) {
-    const long begin = get_global_id(0) * piece, end = min(begin + piece, length);
-    for (long i = begin; i < end; i++) seen[text[i]] = 1; /* all writers write the same */
-}
-
-__kernel void recode(__global const uchar* text, const long length, const long piece, __global const uchar* code, __global uchar* out) {
-    const long begin = get_global_id(0) * piece, end = min(begin + piece, length);
-    for (long i = begin; i < end; i++) out[i] = code[text[i]];
-}
+/* Unaligned loads go through types of low alignment: vload and vstore are calls in PoCL's x86 builds and spill every register.
+   Devices that want aligned addresses get the bytes one by one. */
+#if BYTE_LOADS
+inline ulong text_word(__global const uchar* at) { return as_ulong(vload8(0, at)); }
+#else
+typedef ulong __attribute__((aligned(1))) ulong_at;
+inline ulong text_word(__global const uchar* at) { return *(const __global ulong_at*)at; }
+#endif
 
 __kernel void pack(__global const uchar* query, __global const long* query_begin, __global const int* word_begin,
                    __global ulong* planes) {
@@ -52,7 +51,7 @@ __kernel void pack(__global const uchar* query, __global const long* query_begin
         for (int b = 0; b < 64; b += 8) {
             const int s = w * 64 + b - lead; /* query position of the byte that goes to bit b */
             if (s <= -8) continue;
-            ulong x = as_ulong(vload8(0, query + begin + max(s, 0)));
+            ulong x = text_word(query + begin + max(s, 0));
             if (s < 0) x <<= -8 * s;
             #pragma unroll
             for (int p = 0; p < PLANES; p++) /* the multiplication collects bit p of 8 bytes in the top byte */
@@ -68,26 +67,25 @@ __kernel void pack(__global const uchar* query, __global const long* query_begin
 
 #if LANES == 8
 typedef ulong8 word_t;
+typedef int8 __attribute__((aligned(4))) int8_at;
 typedef long8 count_t;
 #define EACH(type, f) (type)(f(s0), f(s1), f(s2), f(s3), f(s4), f(s5), f(s6), f(s7))
-#define LOAD(p) vload8(0, p)
-#define STORE(x, p) vstore8(x, 0, p)
+typedef ulong8 __attribute__((aligned(8))) word_at;
 #define LANE(x, l) x.l
-#define SAVE(x, p) vstore8(convert_int8(x), 0, p)
+#define SAVE(x, p) *(__global int8_at*)(p) = convert_int8(x)
 #elif LANES == 4
 typedef ulong4 word_t;
+typedef int4 __attribute__((aligned(4))) int4_at;
 typedef long4 count_t;
 #define EACH(type, f) (type)(f(s0), f(s1), f(s2), f(s3))
-#define LOAD(p) vload4(0, p)
-#define STORE(x, p) vstore4(x, 0, p)
+typedef ulong4 __attribute__((aligned(8))) word_at;
 #define LANE(x, l) x.l
-#define SAVE(x, p) vstore4(convert_int4(x), 0, p)
+#define SAVE(x, p) *(__global int4_at*)(p) = convert_int4(x)
 #else
 typedef ulong word_t;
 typedef long count_t;
 #define EACH(type, f) (type)(f(s0))
-#define LOAD(p) *(p)
-#define STORE(x, p) *(p) = (x)
+typedef ulong word_at;
 #define LANE(x, l) x
 #define SAVE(x, p) *(p) = (int)(x)
 #endif
@@ -149,14 +147,14 @@ __kernel void distances(__global const ulong* planes, __global const long* query
         for (long j0 = 0; j0 < columns; j0 += 64, at += 2 * GROUP) {
             word_t hp = (word_t)(INFIX ? 0UL : ~0UL), hm = (word_t)(0), hp_out = hm, hm_out = hm;
             if (strip) {
-                hp = LOAD(at);
-                hm = LOAD(at + GROUP);
+                hp = *(const __global word_at*)at;
+                hm = *(const __global word_at*)(at + GROUP);
             }
             const int width = (int)min(columns - j0, 64L);
             word_t text = hm;
             for (int q = 0; q < width; q++) {
                 if ((q & 7) == 0) {
-#define TEXT(l) as_ulong(vload8(0, target + LANE(begin, l) + j0 + q))
+#define TEXT(l) text_word(target + LANE(begin, l) + j0 + q)
                     text = EACH(word_t, TEXT);
                 }
                 word_t symbol[PLANES];
@@ -207,8 +205,8 @@ __kernel void distances(__global const ulong* planes, __global const long* query
                 }
             }
             if (!last) {
-                STORE(hp_out << (ulong)(64 - width & 63), at);
-                STORE(hm_out << (ulong)(64 - width & 63), at + GROUP);
+                *(__global word_at*)at = hp_out << (ulong)(64 - width & 63);
+                *(__global word_at*)(at + GROUP) = hm_out << (ulong)(64 - width & 63);
             }
         }
     }

@@ -1,0 +1,138 @@
+"""Strategies for two long strings on a CPU: `wfa`, `bitparallel` and `auto`, which begins as the one and may go on as the other."""
+
+from haplowave.distance.cpu_guide import band_around, guide_path
+from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, ukkonen_band
+from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
+from haplowave.distance.strategies import Problem, register
+
+GUIDE_SHAPE = Shape(2, 1024)
+GUIDE_HALF = 1024  # rows on each side of the guiding path
+# Seconds, measured on two AVX-512 cores (benchmark distance, CPU part); only their ratios matter, and only to `auto`.
+_WAVEFRONT_CELL = 0.8e-9
+_TILE_CELL = 1 / 200e9
+_SYMBOL = 8e-9
+_START = 5e-3
+
+
+@register("wfa", cpu_only=True)
+def wfa(problem: Problem) -> int:
+    """Bidirectional wavefront: O(d²/2) cells, O(n + d) memory (Marco-Sola et al. 2021, 2023)."""
+    return _trivial(problem) if not len(problem.a) or not len(problem.b) else _Meeting(problem).run()
+
+
+@register("bitparallel", cpu_only=True)
+def bitparallel(problem: Problem) -> int:
+    """Bit-parallel tiles in a band (Myers 1999, Hyyroe 2003, Ukkonen 1985): about n·d/2 cells.
+
+    The band's limit is not doubled until it holds: a narrow pass around a guiding path gives the cost of a real alignment first, so
+    that one exact pass is enough.
+    """
+    if not len(problem.a) or not len(problem.b):
+        return _trivial(problem)
+    texts = Texts(problem.device, problem.a, problem.b)
+    bound = _upper_bound(texts, problem)
+    limit = bound if problem.maximum is None else min(bound, problem.maximum)
+    if abs(texts.n - texts.m) > limit:
+        return limit + 1
+    shape = _shape(limit)
+    sweep = Sweep(texts, shape, ukkonen_band(texts, shape, limit), limit)
+    distance = sweep.run(lambda done: problem.report(done, bound))
+    problem.cells += sweep.cells()
+    problem.notes |= {"bound": bound}
+    return distance if distance is not None and distance <= limit else limit + 1
+
+
+@register("auto", cpu_only=True)
+def auto(problem: Problem) -> int:
+    """Wavefronts while they promise to finish sooner than tiles would, tiles otherwise; asked again after every stretch."""
+    if not len(problem.a) or not len(problem.b):
+        return _trivial(problem)
+    meeting = _Meeting(problem)
+    distance = meeting.run(give_up=lambda edits, expected: _tiles_are_faster(problem, edits, expected))
+    problem.notes |= {"chose": "wfa" if distance is not None else "bitparallel", "wavefront_edits": sum(meeting.fronts.r)}
+    return bitparallel(problem) if distance is None else distance
+
+
+def _tiles_are_faster(problem: Problem, edits: int, expected: float) -> bool:
+    m, n = len(problem.a), len(problem.b)
+    ahead = ((expected / 2) ** 2 - (edits / 2) ** 2) * _WAVEFRONT_CELL
+    tiles = (0.6 * max(m, n) * expected + 4 * GUIDE_HALF * max(m, n)) * _TILE_CELL + (m + n) * _SYMBOL + _START
+    return ahead > tiles
+
+
+def _trivial(problem: Problem) -> int:
+    distance = len(problem.a) + len(problem.b)
+    return distance if problem.maximum is None else min(distance, problem.maximum + 1)
+
+
+def _upper_bound(texts: Texts, problem: Problem) -> int:
+    """Cost of a real alignment: that inside a narrow band around the guiding path."""
+    if max(texts.m, texts.n) <= 2048:
+        return max(texts.m, texts.n)
+    sweep = Sweep(texts, GUIDE_SHAPE, band_around(texts, GUIDE_SHAPE, guide_path(texts), GUIDE_HALF))
+    bound = sweep.run()
+    problem.cells += sweep.cells()
+    return max(texts.m, texts.n) if bound is None else min(bound, max(texts.m, texts.n))
+
+
+def _shape(limit: int) -> Shape:
+    if limit < 3_000:
+        return Shape(1, 512)
+    return Shape(2, 1024) if limit < 20_000 else Shape(4, 2048)
+
+
+class _Meeting:
+    """Both wavefronts of a problem on their way to each other."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.m, self.n = len(problem.a), len(problem.b)
+        self.fronts = Wavefronts(problem.device, problem.a, problem.b)
+
+    def run(self, give_up=None) -> int | None:
+        """The distance, or maximum + 1, or None where `give_up(edits so far, expected distance)` said so."""
+        maximum = self.problem.maximum
+        limit = self.m + self.n if maximum is None else maximum
+        known: tuple[Front | None, Front | None] = (None, None)
+        edits, target = -1, FIRST
+        while True:
+            target = min(target, -(-limit // 2))
+            self.fronts.advance(target, target)
+            if self.fronts.finished():
+                return self._done(min(self.fronts.r[0], limit + 1))
+            now = self.fronts.front(0), self.fronts.front(1)
+            covered = met(*now, self.m, self.n)
+            if covered >= self.m:
+                return self._done(min(self._first_meeting(known, max(edits, 0), 2 * target), limit + 1))
+            known, edits = now, 2 * target
+            if edits >= limit:
+                return self._done(limit + 1)
+            expected = edits * self.m / max(covered, 1)
+            self.problem.report(min(0.99, (edits / expected) ** 2))
+            if give_up is not None and give_up(edits, expected):
+                self.problem.cells += self.fronts.cells
+                return None
+            target = self._next_target(target, expected)
+
+    def _done(self, distance: int) -> int:
+        self.problem.cells += self.fronts.cells
+        return distance
+
+    @staticmethod
+    def _next_target(target: int, expected: float) -> int:
+        ahead = expected / 2 - target
+        return target + max(64, target // 32, int(0.6 * ahead) if ahead < 4 * target else 2 * target)
+
+    def _first_meeting(self, known: tuple[Front | None, Front | None], below: int, meets: int) -> int:
+        """The least total of edits with which the fronts meet: they do not at `below` (state `known`), they do at `meets`."""
+        while meets - below > 1:
+            total = (below + meets) // 2
+            for end in (0, 1):
+                self.fronts.put(end, known[end])
+            self.fronts.advance(-(-total // 2), total // 2)
+            now = self.fronts.front(0), self.fronts.front(1)
+            if met(*now, self.m, self.n) >= self.m:
+                meets = total
+            else:
+                known, below = now, total
+        return meets if meets > 0 else 0

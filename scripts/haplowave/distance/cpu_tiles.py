@@ -1,0 +1,131 @@
+"""Host side of kernels/distance_cpu_tiles.cl: sweep a band of bit-parallel tiles, one launch an anti-diagonal."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from haplowave.distance.alphabet import number_symbols, readable, recode
+from haplowave.opencl import Device
+
+SOURCE = "distance_cpu_tiles.cl"
+SLACK = 1 << 16  # bytes behind a text that a tile may read: more than a tile's rows or columns
+IN_FLIGHT = 512  # launches that may wait at once
+NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True)
+class Shape:
+    """vectors: registers of 64-bit words a tile's rows; width: columns of a tile (a multiple of 64)."""
+
+    vectors: int
+    width: int
+
+
+class Texts:
+    """Both strings on the device: `b` as symbol numbers, `a` as bit planes; lengths m and n."""
+
+    def __init__(self, device: Device, a: np.ndarray, b: np.ndarray):
+        self.device = device
+        self.lanes = device.vector_width // 2
+        self.m, self.n = len(a), len(b)
+        self._held = [readable(device, text) for text in (a, b)]
+        numbers, symbols = number_symbols(device, [(self._held[0], self.m), (self._held[1], self.n)])
+        self.planes = max(1, (symbols - 1).bit_length())
+        self._held.append(readable(device, numbers))
+        self.a, self.b = (recode(device, self._held[i], length, self._held[2], SLACK) for i, length in ((0, self.m), (1, self.n)))
+        self.words = -(-self.m // 4096) * 64  # whole strips of any shape
+        self.rows = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, self.words * self.planes * 8)
+        pack = cl.Kernel(self.program(Shape(1, 64)), "pack")
+        pack(device.queue, (self.words,), None, self.a, np.int64(self.words), self.rows)
+
+    def program(self, shape: Shape) -> cl.Program:
+        return self.device.build(SOURCE, {"PLANES": self.planes, "LANES": self.lanes, "VECTORS": shape.vectors, "WIDTH": shape.width})
+
+
+class Band:
+    """Strips low[c]..high[c] (int32, inclusive) of every chunk c; both never fall."""
+
+    def __init__(self, low: np.ndarray, high: np.ndarray):
+        self.low, self.high = low.astype(np.int32), high.astype(np.int32)
+
+    def launches(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and last strip of every anti-diagonal s + c of tiles."""
+        chunks = np.arange(len(self.low))
+        diagonals = np.arange(chunks[-1] + self.high[-1] + 1)
+        # chunk c is on diagonals low[c] + c .. high[c] + c, both rising in c
+        last_chunk = np.searchsorted(self.low + chunks, diagonals, "right") - 1
+        first_chunk = np.searchsorted(self.high + chunks, diagonals, "left")
+        return diagonals - last_chunk, diagonals - first_chunk
+
+
+class Sweep:
+    """State of one pass over a band: what is known at the borders of the tiles done so far."""
+
+    def __init__(self, texts: Texts, shape: Shape, band: Band, limit: int = NO_LIMIT):
+        self.texts, self.shape, self.limit = texts, shape, limit
+        self.rows = 64 * texts.lanes * shape.vectors
+        self.first, self.last = band.launches()
+        strips, chunks = -(-texts.m // self.rows), len(band.low)
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        new = lambda array: cl.Buffer(texts.device.context, flags, hostbuf=array)  # noqa: E731
+        self.pv, self.mv = new(np.full(texts.words, -1, np.int64)), new(np.zeros(texts.words, np.int64))
+        blocks = chunks * shape.width // 64
+        self.hp, self.hm = new(np.full(blocks, -1, np.int64)), new(np.zeros(blocks, np.int64))
+        self.right, self.below = new(np.arange(strips) * self.rows), new(np.arange(chunks) * shape.width)
+        self.right_alive = new((np.arange(strips) <= band.high[0]).astype(np.uint8))
+        self.below_alive = new((band.low == 0).astype(np.uint8))
+        self.low, self.high, self.done = new(band.low), new(band.high), new(np.zeros(strips, np.int32))
+        self.kernel = cl.Kernel(texts.program(shape), "tiles")
+        spare = cl.LocalMemory(8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors))
+        self.kernel.set_args(
+            texts.rows, np.int64(texts.words), texts.b, self.pv, self.mv, self.hp, self.hm, self.right, self.below,
+            self.right_alive, self.below_alive, self.low, self.high, self.done, np.int64(texts.m), np.int64(texts.n),
+            np.int64(limit), np.int32(0), spare,
+        )  # fmt: skip
+
+    def run(self, report: Callable[[float], None] | None = None) -> int | None:
+        """Score at the end of both strings: an upper bound of the distance, exact where it is <= limit; None where no path is left."""
+        queue = self.texts.device.queue
+        for diagonal, (first, last) in enumerate(zip(self.first.tolist(), self.last.tolist(), strict=True)):
+            if last >= first:
+                self.kernel.set_arg(17, np.int32(diagonal))
+                event = cl.enqueue_nd_range_kernel(queue, self.kernel, (last - first + 1,), (1,), (first,))
+            if diagonal % IN_FLIGHT == IN_FLIGHT - 1:
+                event.wait()
+                if report is not None:
+                    report(diagonal / len(self.first))
+        return self._score()
+
+    def _score(self) -> int | None:
+        queue, texts = self.texts.device.queue, self.texts
+        strip = (texts.m - 1) // self.rows
+        words = self.rows // 64
+        alive, right = np.empty(1, np.uint8), np.empty(1, np.int64)
+        pv, mv = np.empty(words, np.uint64), np.empty(words, np.uint64)
+        cl.enqueue_copy(queue, alive, self.right_alive, src_offset=strip)
+        cl.enqueue_copy(queue, right, self.right, src_offset=8 * strip)
+        for host, buffer in ((pv, self.pv), (mv, self.mv)):
+            cl.enqueue_copy(queue, host, buffer, src_offset=8 * words * strip)
+        if not alive[0]:
+            return None
+        within = texts.m - strip * self.rows
+        up, down = (int(np.unpackbits(word.view(np.uint8), count=within, bitorder="little").sum()) for word in (pv, mv))
+        return int(right[0]) + up - down
+
+    def cells(self) -> int:
+        done = np.empty(self.done.size // 4, np.int32)
+        cl.enqueue_copy(self.texts.device.queue, done, self.done)
+        return int(done.sum()) * self.rows * self.shape.width
+
+
+def ukkonen_band(texts: Texts, shape: Shape, limit: int) -> Band:
+    """Tiles that hold a cell with |k| + |n - m - k| <= limit, k = j - i (Ukkonen 1985)."""
+    lead = texts.n - texts.m
+    least, most = (lead - limit) // 2, (lead + limit) // 2
+    rows = 64 * texts.lanes * shape.vectors
+    begin = np.arange(-(-texts.n // shape.width)) * shape.width
+    top = np.maximum(begin - most, 0)
+    bottom = np.minimum(begin + shape.width - least, texts.m - 1)
+    return Band(np.minimum(top, texts.m - 1) // rows, bottom // rows)

@@ -1,0 +1,112 @@
+"""Host side of kernels/distance_cpu_wavefront.cl: wavefronts from both ends of two strings until they meet."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from haplowave.distance.alphabet import readable
+from haplowave.opencl import Device
+
+SOURCE = "distance_cpu_wavefront.cl"
+FIRST = 256  # edits from each end before the first look
+_SPARE = 80  # bytes behind a string that the kernel may read
+
+
+@dataclass(frozen=True)
+class Front:
+    """Furthest rows after r edits from one end: diagonals low..low + len(rows) - 1 in the coordinates of that end."""
+
+    r: int
+    low: int
+    rows: np.ndarray
+
+
+class Wavefronts:
+    """Forward (0) and backward (1) wavefronts of `a` (rows) and `b`, uint8, both not empty."""
+
+    def __init__(self, device: Device, a: np.ndarray, b: np.ndarray):
+        self.device, self.m, self.n = device, len(a), len(b)
+        wide = max(self.m, self.n) >= (1 << 30) - 1024
+        self.type = np.int64 if wide else np.int32
+        self._texts = [readable(device, _spared(text)) for text in (a, b, a[::-1], b[::-1])]
+        names = {"offset_t": "long", "uoffset_t": "ulong"} if wide else {"offset_t": "int", "uoffset_t": "uint"}
+        self._kernel = cl.Kernel(device.build(SOURCE, names), "advance")
+        self.r = [-1, -1]
+        self.cells = 0
+        self._reach = 0
+        self._grow(2 * FIRST)
+
+    def advance(self, *to: int) -> None:
+        """Bring both fronts to `to` edits (never back); the forward one stops where it reaches the end."""
+        if max(to) > self._reach:
+            fronts = [self.front(end) if r >= 0 else None for end, r in enumerate(self.r)]
+            self._grow(max(max(to), 2 * self._reach))
+            for end, front in enumerate(fronts):
+                self.put(end, front)
+        context, flags = self.device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        at = np.empty(2, np.int32)
+        limits = [cl.Buffer(context, flags, hostbuf=np.array(values, np.int32)) for values in (self.r, to)]
+        out = cl.Buffer(context, cl.mem_flags.READ_WRITE, 8)
+        self._kernel(
+            self.device.queue, (2,), (1,), *self._texts, self.type(self.m), self.type(self.n), self._fronts, np.int32(self._reach),
+            *limits, out, self._more,
+        )  # fmt: skip
+        cl.enqueue_copy(self.device.queue, at, out)
+        self.cells += sum(int(new) ** 2 - max(old, 0) ** 2 for new, old in zip(at, self.r, strict=True))
+        self.r = at.tolist()
+
+    def front(self, end: int) -> Front:
+        """A copy of the front of one end."""
+        r = self.r[end]
+        low, high = max(-r, -self.m), min(r, self.n)
+        rows = np.empty(high - low + 1, self.type)
+        cl.enqueue_copy(self.device.queue, rows, self._fronts, src_offset=self._offset(end, r, low))
+        return Front(r, low, rows)
+
+    def put(self, end: int, front: Front | None) -> None:
+        """Go back to `front` (None: to the beginning)."""
+        self.r[end] = -1 if front is None else front.r
+        if front is not None:
+            none = np.full(2, -(1 << 30), self.type)
+            guarded = np.concatenate([none, front.rows, none])
+            cl.enqueue_copy(self.device.queue, self._fronts, guarded, dst_offset=self._offset(end, front.r, front.low - 2))
+
+    def finished(self) -> bool:
+        """Whether the forward front has reached the end of both strings."""
+        goal = self.n - self.m
+        front = self.front(0)
+        return front.low <= goal < front.low + len(front.rows) and int(front.rows[goal - front.low]) >= self.m
+
+    def _grow(self, reach: int) -> None:
+        self._reach = reach
+        size = 2 * reach + 5
+        context, flags = self.device.context, cl.mem_flags.READ_WRITE
+        self._fronts = cl.Buffer(context, flags, 4 * size * np.dtype(self.type).itemsize)
+        self._more = cl.Buffer(context, flags, 2 * (size + 11))
+
+    def _offset(self, end: int, r: int, diagonal: int) -> int:
+        size = 2 * self._reach + 5
+        return ((2 * end + (r & 1)) * size + diagonal + self._reach + 2) * np.dtype(self.type).itemsize
+
+
+def met(forward: Front, backward: Front, m: int, n: int) -> int:
+    """How many rows both fronts have covered on the diagonal that is furthest: m or more where they meet.
+
+    A diagonal k from the start is n - m - k from the end. Fronts that meet make a path of forward.r + backward.r edits, and a path
+    of that many edits makes them meet, because the scores along a diagonal never fall.
+    """
+    goal = n - m
+    low = max(forward.low, goal - backward.low - len(backward.rows) + 1)
+    high = min(forward.low + len(forward.rows) - 1, goal - backward.low)
+    if low > high:
+        return 0
+    ahead = forward.rows[low - forward.low : high - forward.low + 1]
+    behind = backward.rows[goal - high - backward.low : goal - low - backward.low + 1][::-1]
+    return int((ahead.astype(np.int64) + behind).max())
+
+
+def _spared(text: np.ndarray) -> np.ndarray:
+    out = np.zeros(len(text) + _SPARE, np.uint8)
+    out[: len(text)] = text
+    return out
