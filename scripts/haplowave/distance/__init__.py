@@ -1,5 +1,6 @@
 """Edit distance: batches of short pairs (`batch`) and long strings (`distance`, `align`)."""
 
+from haplowave.distance.long import DistanceResult, distance
 from haplowave.distance.short import batch
 
-__all__ = ["batch"]
+__all__ = ["DistanceResult", "batch", "distance"]

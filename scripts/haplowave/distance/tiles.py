@@ -138,16 +138,14 @@ class Sweep:
 
     def corners(self) -> np.ndarray:
         """int64, one a task: D[m, n] (UNKNOWN where it exceeds the task's bound)."""
-        last_strip = np.cumsum(self.strips) - 1
-        score = self._read("strip_score", np.int64)[last_strip]
-        reached = self._read("strip_last", np.int32)[last_strip] == self.chunks - 1
-        for index, strip in enumerate(last_strip):
-            below = self.strips[index] * self.shape.rows - self.m[index]
-            if below and reached[index]:
-                size = self.shape.rows // 8
-                rises, falls = (self._read(name, np.uint8, int(strip) * size, size) for name in ("pv", "mv"))
-                score[index] -= _ones_at_end(rises, below) - _ones_at_end(falls, below)
-        return np.where(reached & (score <= self.bound), score, UNKNOWN)
+        corner = np.empty(len(self.tasks), np.int64)
+        buffer = cl.Buffer(self.device.context, cl.mem_flags.WRITE_ONLY, corner.nbytes)
+        state = self.state
+        cl.Kernel(self.program, "corners")(
+            self.queue, corner.shape, None, self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], buffer
+        )
+        cl.enqueue_copy(self.queue, corner, buffer)
+        return np.where(corner <= self.bound, corner, UNKNOWN)
 
     def meetings(self) -> np.ndarray:
         """int64 (pairs, 2): for tasks 2p (forward) and 2p + 1 (backward), the least sum over the rows where they meet, and that row."""
@@ -166,13 +164,3 @@ class Sweep:
         cl.Kernel(self.program, "meet")(self.queue, (64 * len(best),), (64,), self.problems, base_buffer, values, best_buffer)
         cl.enqueue_copy(self.queue, best, best_buffer)
         return best
-
-    def _read(self, name: str, dtype: type, offset: int = 0, size: int | None = None) -> np.ndarray:
-        size = self.sizes[name] if size is None else size
-        result = np.empty(size // np.dtype(dtype).itemsize, dtype)
-        cl.enqueue_copy(self.queue, result, self.state[name], src_offset=offset)
-        return result
-
-
-def _ones_at_end(flags: np.ndarray, count: int) -> int:
-    return int(np.unpackbits(flags, bitorder="little")[-int(count) :].sum())

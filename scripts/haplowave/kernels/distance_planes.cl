@@ -22,7 +22,7 @@ inline uint plane_word(__global const uint *restrict planes, int plane, long pos
     position += 32L * PAD;
     const __global uint *at = planes + (position >> 5) * BITS + plane;
     const uint shift = (uint)position & 31u;
-    return shift ? (at[0] >> shift) | (at[BITS] << (32u - shift)) : at[0];
+    return (uint)(((ulong)at[BITS] << 32 | at[0]) >> shift); // one funnel shift
 }
 
 // the same 32 symbols read in direction `step` (+1 or -1) from `position` on, the first in the highest bit
@@ -34,3 +34,22 @@ inline uint plane_word_msb(__global const uint *restrict planes, int plane, long
 inline uint plane_word_lsb(__global const uint *restrict planes, int plane, long position, int step) {
     return step > 0 ? plane_word(planes, plane, position) : reverse_bits(plane_word(planes, plane, position - 31));
 }
+
+// flags of the 32 symbols from i in a and from j in b that differ, the first in the lowest bit
+inline uint mismatches(__global const uint *restrict a, __global const uint *restrict b, long i, long j) {
+#if BITS == 2 // both planes of a word in one load
+    i += 32L * PAD;
+    j += 32L * PAD;
+    __global const uint2 *at_a = (__global const uint2 *)a + (i >> 5), *at_b = (__global const uint2 *)b + (j >> 5);
+    const uint2 a_low = at_a[0], a_high = at_a[1], b_low = at_b[0], b_high = at_b[1];
+    const uint shift_a = (uint)i & 31u, shift_b = (uint)j & 31u;
+    return ((uint)(((ulong)a_high.x << 32 | a_low.x) >> shift_a) ^ (uint)(((ulong)b_high.x << 32 | b_low.x) >> shift_b))
+        | ((uint)(((ulong)a_high.y << 32 | a_low.y) >> shift_a) ^ (uint)(((ulong)b_high.y << 32 | b_low.y) >> shift_b));
+#else
+    uint different = 0;
+    for (int plane = 0; plane < BITS; plane++) different |= plane_word(a, plane, i) ^ plane_word(b, plane, j);
+    return different;
+#endif
+}
+
+inline int lowest_one(uint x) { return popcount((x & -x) - 1); }

@@ -5,13 +5,16 @@
 //     Ph = Mv | ~(Xh | Pv)    Mh = Pv & Xh       Phs = (Ph << 1) | hp    Mhs = (Mh << 1) | hm
 //     Pv = Mhs | ~(Xv | Phs)  Mv = Phs & Xv
 //
-// A strip is ROWS = LANES * K * W rows; a lane holds K words of W rows in registers, and lane l is l columns behind lane 0, so that
-// one shuffle a column hands the top bits of (Ph, Mh) down. A tile is a strip by CHUNK columns; the tiles of one launch lie on an
+// A strip is ROWS = LANES * K * W rows; a lane holds K words of W rows in registers, and lane l is LAG * l columns behind
+// lane 0, so that one shuffle a column hands the top bits of (Ph, Mh) down. A tile is a strip by CHUNK columns; the tiles of one launch lie on an
 // anti-diagonal: strip a, chunk launch - a. With LANES = 1 (any device) a work-item does a tile alone in 64-bit words.
 //
 // Pruning: no cell of a path of cost <= bound has D[i,j] + |(N - j) - (M - i)| > bound. A tile is left out when both borders through
 // which such a path would enter are too dear; what enters a tile from one that was left out is replaced by the dearest legal values
 // (+1 a step), which are costs of real paths: results never fall below the distance, and equal it when it is <= bound.
+//
+// LAG = 2: lane l is two columns behind lane l - 1, so that the shuffle of one column runs while the next one is computed; a warp alone
+// on its scheduler waits for nothing but its own chain of additions.
 //
 // Strings: bit planes, see distance_planes.cl. Per problem (FIELDS longs): see tiles.py. Per strip: pv, mv (word [LANES * K], row
 // order), score = D at its lowest row after chunk `last`. Per chunk: strip that was last computed there, D at that strip's lowest row
@@ -22,12 +25,13 @@
 #if LANES == 32
 typedef uint word;
 #define W 32
-#define SKEW 32
+#define LAG 2
 #else
 typedef ulong word;
 #define W 64
-#define SKEW 0
+#define LAG 0
 #endif
+#define SKEW (32 * LAG) // columns that the last lane is behind, rounded up to whole words of the border
 #define ROWS ((long)LANES * K * W)
 #define BLOCKS (CHUNK / 32)
 #define FIELDS 12
@@ -63,18 +67,18 @@ inline void add_words(const word *ep, const word *pv, word *sum) {
 #endif
 }
 
-inline word from_lane_above(word value, word border, int lane) {
 #if LANES == 32
+inline word from_lane_above(word value) {
     word above;
     asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(above) : "r"(value));
-    return lane ? above : border;
-#else
-    return border;
-#endif
+    return above;
 }
+#else
+#define from_lane_above(value) (value)
+#endif
 
-// one column of a lane's K words; ph, mh: in, the words whose highest bit enters from above; out, the last word's
-inline void column(word rows[BITS][K], const word *symbol, word *pv, word *mv, word *ph_io, word *mh_io) {
+// one column of a lane's K words; the highest bits of ph_in, mh_in enter from above; ph_out, mh_out: the last word's
+inline void column(word rows[BITS][K], const word *symbol, word *pv, word *mv, word ph_in, word mh_in, word *ph_out, word *mh_out) {
     word eq[K], xv[K], ep[K], sum[K];
 #pragma unroll
     for (int k = 0; k < K; k++) {
@@ -84,11 +88,11 @@ inline void column(word rows[BITS][K], const word *symbol, word *pv, word *mv, w
         eq[k] = ~different;
         xv[k] = eq[k] | mv[k];
     }
-    eq[0] |= *mh_io >> (W - 1);
+    eq[0] |= mh_in >> (W - 1);
 #pragma unroll
     for (int k = 0; k < K; k++) ep[k] = eq[k] & pv[k];
     add_words(ep, pv, sum);
-    word ph_below = *ph_io, mh_below = *mh_io;
+    word ph_below = ph_in, mh_below = mh_in;
 #pragma unroll
     for (int k = 0; k < K; k++) {
         const word xh = (sum[k] ^ pv[k]) | eq[k];
@@ -101,9 +105,28 @@ inline void column(word rows[BITS][K], const word *symbol, word *pv, word *mv, w
         pv[k] = mhs | ~(xv[k] | phs);
         mv[k] = phs & xv[k];
     }
-    *ph_io = ph_below;
-    *mh_io = mh_below;
+    *ph_out = ph_below;
+    *mh_out = mh_below;
 }
+
+// a step of the loop over 32 columns: takes the next symbol and border bits, hands over the bits of the lane above, collects the last lane's
+#define ONE_COLUMN(valid)                                                        \
+    {                                                                            \
+        word symbol[BITS];                                                       \
+        for (int plane = 0; plane < BITS; plane++) {                             \
+            symbol[plane] = (word)((int)text[plane] >> 31);                      \
+            text[plane] <<= 1;                                                   \
+        }                                                                        \
+        const word ph_enters = lane ? ph_above : (word)ph_in << (W - 32);        \
+        const word mh_enters = lane ? mh_above : (word)mh_in << (W - 32);        \
+        ph_in <<= 1;                                                             \
+        mh_in <<= 1;                                                             \
+        ph_above = from_lane_above(ph);                                          \
+        mh_above = from_lane_above(mh);                                          \
+        if (valid) column(rows, symbol, pv, mv, ph_enters, mh_enters, &ph, &mh); \
+        ph_out = (ph_out << 1) | (uint)(ph >> (W - 1));                          \
+        mh_out = (mh_out << 1) | (uint)(mh >> (W - 1));                          \
+    }
 
 // problem fields
 #define A_AT 0       // position of row 1's symbol
@@ -170,9 +193,9 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
     long score = score_before;
     const bool border = has_above && a > 0;
     __global uint *ph_border = border_ph + chunk * BLOCKS, *mh_border = border_mh + chunk * BLOCKS;
-    const int offset = LANES - 1 - lane - SKEW; // this lane's column in step 0
+    const int offset = LAG * (LANES - 1 - lane) - SKEW; // this lane's column in step 0
     const int blocks = (length + 31) / 32 + SKEW / 32;
-    word ph = 0, mh = 0;
+    word ph = 0, mh = 0, ph_above = 0, mh_above = 0;
     uint ph_previous = 0, mh_previous = 0;
     for (int block = 0; block < blocks; block++) {
         uint text[BITS];
@@ -184,49 +207,20 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
             ph_in = block < BLOCKS ? ph_border[block] : 0;
             mh_in = block < BLOCKS ? mh_border[block] : 0;
         }
-#if SKEW
+#if LAG
         const uint ph_here = ph_in, mh_here = mh_in;
-        ph_in = (ph_previous << 31) | (ph_in >> 1);
-        mh_in = (mh_previous << 31) | (mh_in >> 1);
+        ph_in = (ph_previous << (32 - LAG)) | (ph_in >> LAG);
+        mh_in = (mh_previous << (32 - LAG)) | (mh_in >> LAG);
         ph_previous = ph_here;
         mh_previous = mh_here;
 #endif
         uint ph_out = 0, mh_out = 0;
-        const bool whole = 32 * block >= SKEW && 32 * block + 31 + LANES - 1 - SKEW < length;
+        const bool whole = 32 * block >= SKEW && 32 * block + 31 + LAG * (LANES - 1) - SKEW < length;
         if (whole) {
 #pragma unroll UNROLL
-            for (int q = 0; q < 32; q++) {
-                word symbol[BITS];
-#pragma unroll
-                for (int plane = 0; plane < BITS; plane++) {
-                    symbol[plane] = (word)((int)text[plane] >> 31);
-                    text[plane] <<= 1;
-                }
-                ph = from_lane_above(ph, (word)ph_in << (W - 32), lane);
-                mh = from_lane_above(mh, (word)mh_in << (W - 32), lane);
-                ph_in <<= 1;
-                mh_in <<= 1;
-                column(rows, symbol, pv, mv, &ph, &mh);
-                ph_out = (ph_out << 1) | (uint)(ph >> (W - 1));
-                mh_out = (mh_out << 1) | (uint)(mh >> (W - 1));
-            }
+            for (int q = 0; q < 32; q++) ONE_COLUMN(true)
         } else {
-            for (int q = 0; q < 32; q++) {
-                word symbol[BITS];
-#pragma unroll
-                for (int plane = 0; plane < BITS; plane++) {
-                    symbol[plane] = (word)((int)text[plane] >> 31);
-                    text[plane] <<= 1;
-                }
-                ph = from_lane_above(ph, (word)ph_in << (W - 32), lane);
-                mh = from_lane_above(mh, (word)mh_in << (W - 32), lane);
-                ph_in <<= 1;
-                mh_in <<= 1;
-                const int j = 32 * block + q + offset;
-                if (j >= 0 && j < length) column(rows, symbol, pv, mv, &ph, &mh);
-                ph_out = (ph_out << 1) | (uint)(ph >> (W - 1));
-                mh_out = (mh_out << 1) | (uint)(mh >> (W - 1));
-            }
+            for (int q = 0; q < 32; q++) ONE_COLUMN((uint)(32 * block + q + offset) < (uint)length)
         }
         const int finished = block - SKEW / 32;
         if (lane == LANES - 1 && finished >= 0) {
@@ -253,6 +247,23 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
 }
 
 #define UNKNOWN (1L << 60)
+
+// corner[task] = D[M_ROWS, N_COLUMNS], UNKNOWN where the last tile was left out
+__kernel void corners(__global const long *restrict problems, __global const word *restrict pv_all, __global const word *restrict mv_all,
+                      __global const long *restrict strip_score, __global const int *restrict strip_last, __global long *restrict corner) {
+    const int which = get_global_id(0);
+    __global const long *problem = problems + (long)which * FIELDS;
+    const long m = problem[M_ROWS], chunks = (problem[N_COLUMNS] + CHUNK - 1) / CHUNK, strips = (m + ROWS - 1) / ROWS;
+    const long strip = problem[STRIP_BASE] + strips - 1;
+    long value = strip_score[strip];
+    const long below = strips * ROWS - m; // rows of the strip that lie under the last row
+    for (long row = 0; row < below; row += W) {
+        const long at = (strip + 1) * LANES * K - 1 - row / W;
+        const word kept = below - row >= W ? ALL_ONES : ALL_ONES << (W - (below - row));
+        value -= (long)popcount(pv_all[at] & kept) - (long)popcount(mv_all[at] & kept);
+    }
+    corner[which] = strip_last[strip] == (int)chunks - 1 ? value : UNKNOWN;
+}
 
 // values[row_base + i] = D[i, N_COLUMNS] of the swept part for i = 1..M_ROWS (UNKNOWN where pruned); row 0 is known to be N_COLUMNS
 __kernel void last_column(__global const long *restrict problems, __global const word *restrict pv_all, __global const word *restrict mv_all,

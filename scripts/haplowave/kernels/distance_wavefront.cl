@@ -15,26 +15,26 @@
 #include "distance_planes.cl"
 
 #define NOWHERE (-(1 << 29))
-#define SOLO_WORDS 3   // words of 32 symbols that an item extends alone before it asks the group
-#define WHOLE_WORDS 16 // words an item extends alone when too many ask
+#define SOLO_TURNS 2   // turns of 128 symbols that an item extends alone before it asks the group
+#define REPEAT_TURNS 8 // turns that it does when too many ask
 
-inline uint mismatches(__global const uint *restrict a, __global const uint *restrict b, VALUE i, VALUE j) {
-    uint different = 0;
-#pragma unroll
-    for (int plane = 0; plane < BITS; plane++) different |= plane_word(a, plane, i) ^ plane_word(b, plane, j);
-    return different;
-}
-
-inline int lowest_one(uint x) { return popcount((x & -x) - 1); }
-
-// matching symbols of a from i, b from j, at most `limit` and at most 32 * words; the result is 32 * words when all of them match
-inline VALUE matching(__global const uint *restrict a, __global const uint *restrict b, VALUE i, VALUE j, VALUE limit, int words) {
-    VALUE length = 0;
-    for (int word = 0; word < words && length < limit; word++) {
-        const uint different = mismatches(a, b, i + length, j + length);
-        if (different) return min(limit, length + lowest_one(different));
-        length += 32;
+// matching symbols of a from i, b from j, at most `limit`; looks at 32 symbols, then at 128 at a time, at most 32 + 128 * more.
+// `more` reports whether all of those matched, so that there may be more.
+inline VALUE matching(__global const uint *restrict a, __global const uint *restrict b, VALUE i, VALUE j, VALUE limit, int turns, bool *more) {
+    *more = false;
+    const uint different = mismatches(a, b, i, j);
+    if (different) return min(limit, (VALUE)lowest_one(different));
+    VALUE length = 32;
+    for (int turn = 0; turn < turns && length < limit; turn++) {
+        const uint first = mismatches(a, b, i + length, j + length), second = mismatches(a, b, i + length + 32, j + length + 32);
+        const uint third = mismatches(a, b, i + length + 64, j + length + 64), fourth = mismatches(a, b, i + length + 96, j + length + 96);
+        if (first | second | third | fourth) {
+            const VALUE skipped = first ? 0 : second ? 32 : third ? 64 : 96;
+            return min(limit, length + skipped + lowest_one(first ? first : second ? second : third ? third : fourth));
+        }
+        length += 128;
     }
+    *more = length < limit;
     return min(limit, length);
 }
 
@@ -81,12 +81,11 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
                 i = value + down;
                 j = value + right;
                 left = end - value;
-                const VALUE run = matching(a, b, i, j, left, SOLO_WORDS);
+                const VALUE run = matching(a, b, i, j, left, SOLO_TURNS, &asks);
                 value += run;
                 left -= run;
                 i += run;
                 j += run;
-                asks = run == 32 * SOLO_WORDS && left > 0;
             } else
                 value = NOWHERE;
         }
@@ -103,12 +102,11 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
         if (lane == 0) asked[(column + 1) & 1] = 0;
         while (count > GROUP / 16) { // long repeats on many diagonals: every item by itself
             if (asks) {
-                const VALUE run = matching(a, b, i, j, left, WHOLE_WORDS);
+                const VALUE run = matching(a, b, i, j, left, REPEAT_TURNS, &asks);
                 value += run;
                 left -= run;
                 i += run;
                 j += run;
-                asks = run == 32 * WHOLE_WORDS && left > 0;
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (lane == 0) *asking = 0;

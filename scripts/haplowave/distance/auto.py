@@ -1,0 +1,79 @@
+"""Strategy `auto`: a short wavefront first; then whichever is cheaper, the wavefront on or a bit-parallel sweep.
+
+The wavefront costs about d^2 / 2 cells and d steps that wait for each other, the sweep n * d / 2 cells and n such steps. A short
+wavefront settles what is nearly equal before anything else has begun. What it does not settle gets a bound from anchors (a
+few milliseconds, mostly within some percent of the distance), from which both costs follow; a wavefront that runs past what its bound
+promised cannot happen, because the bound is proven.
+"""
+
+from dataclasses import dataclass
+
+from haplowave.distance.anchors import upper_bound
+from haplowave.distance.bitparallel_tiles import sweep_below
+from haplowave.distance.planes import command_queue, upload
+from haplowave.distance.strategies import CPU_STRATEGIES, Problem, register
+from haplowave.distance.wavefront import Front
+from haplowave.opencl import Device
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds: `column`, one wavefront step that waits for the last; `cell`, one wavefront cell; `symbol`, one column of a sweep
+    that waits for the last; `product`, one matrix cell of a sweep; `look`, finding anchors for a symbol. `probe`: edits that are
+    tried first."""
+
+    column: float
+    cell: float
+    symbol: float
+    product: float
+    look: float
+    probe: int
+
+    def wavefront(self, bound: int) -> float:
+        return bound * self.column + bound * bound / 2 * self.cell
+
+    def sweep(self, m: int, n: int, bound: int) -> float:
+        return n * self.symbol + min(m * n, n * bound / 2) * self.product
+
+
+def costs(device: Device) -> Costs:
+    """Measured on an NVIDIA H200 and on two cores of a server CPU; docs/distance.md tells how."""
+    if device.kind == "gpu":
+        return Costs(1.4e-6, 9e-12, 6e-8, 4e-14, 4e-9, 1024)
+    return Costs(5e-6, 4e-8, 1e-8, 7e-11, 5e-8, 64)
+
+
+@register("auto")
+def auto(problem: Problem) -> int:
+    device, price = problem.device, costs(problem.device)
+    queue = command_queue(device)
+    planes = upload(device, queue, problem.a, problem.b)
+    m, n = planes.lengths
+    limit = max(m, n) if problem.maximum is None else min(max(m, n), problem.maximum)
+    front = Front(device, planes)
+    problem.notes["strategy"] = "wfa"
+    difference = abs(m - n)
+    if difference > limit:
+        return limit + 1
+    if difference < price.probe * 4:
+        found = front.advance(min(limit, price.probe))
+        if not found and front.done > 0.02:  # the rest at the same rate may cost less than looking for anchors
+            expected = int(front.radius / front.done)
+            if price.wavefront(expected) < 3 * (0.005 + price.look * n):
+                found = front.advance(min(limit, 2 * expected))
+        problem.cells += front.cells
+        if found or front.radius >= limit:
+            return limit + 1 if front.distance is None else front.distance
+    tried = front.cells
+    bound = min(upper_bound(device, planes), front.bound)
+    problem.notes["bound"] = bound
+    problem.report(0.0, bound)
+    if price.wavefront(min(bound, limit)) <= price.sweep(m, n, min(bound, limit)):
+        while front.radius < limit and not front.advance(min(limit, front.radius + 4096)):
+            problem.report(front.done, front.bound)
+        problem.cells += front.cells - tried
+        return limit + 1 if front.distance is None else front.distance
+    problem.notes["strategy"] = "bitparallel"
+    if device.kind == "cpu" and "bitparallel" in CPU_STRATEGIES:
+        return CPU_STRATEGIES["bitparallel"](problem)
+    return sweep_below(problem, planes, bound)
