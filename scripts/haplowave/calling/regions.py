@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import pysam
 
 from haplowave.calling.aligned_read import AlignedRead, BaseRules, Event, parse
 from haplowave.io.alignments import fetch_reads, why_dropped
@@ -58,11 +59,15 @@ class Evidence:
     events: Counter[Event] = field(default_factory=Counter)
     clips: Counter[int] = field(default_factory=Counter)
 
-    def add(self, read: AlignedRead, min_clip_length: int) -> None:
-        """Count one read."""
+    def cover(self, start: int, end: int) -> None:
+        """Count the depth of one read."""
         last = len(self.depth_steps) - 1
-        self.depth_steps[min(max(read.start - self.start, 0), last)] += 1
-        self.depth_steps[min(max(read.end - self.start, 0), last)] -= 1
+        self.depth_steps[min(max(start - self.start, 0), last)] += 1
+        self.depth_steps[min(max(end - self.start, 0), last)] -= 1
+
+    def add(self, read: AlignedRead, min_clip_length: int) -> None:
+        """Count one read with its events and clips."""
+        self.cover(read.start, read.end)
         self.events.update(read.events)
         left = min(read.clip_left, read.clip_left - read.usable_start)
         right = min(read.clip_right, read.usable_end - (read.length - read.clip_right))
@@ -133,6 +138,14 @@ class Window:
     block_end: int
 
 
+def _is_reference(record: pysam.AlignedSegment, reference: Reference, contig: str) -> bool:
+    """Whether a read has qualities and simply equals the reference: most short reads do, and need no parsing."""
+    if len(record.cigartuples) != 1 or record.query_qualities is None:
+        return False
+    bases = reference.array(contig, record.reference_start, record.reference_end)
+    return record.query_sequence.encode("ascii") == bases.tobytes()
+
+
 def _collect(
     sample: SampleSource, reference: Reference, window: Window, options: RegionOptions, rules: BaseRules, seen: Counter[str]
 ) -> Evidence:
@@ -142,7 +155,11 @@ def _collect(
             reason = why_dropped(record, options.min_mapping_quality)
             if window.block_start <= record.reference_start < window.block_end:
                 seen[reason] += 1
-            if reason == "passed":
+            if reason != "passed":
+                continue
+            if _is_reference(record, reference, window.contig):
+                evidence.cover(record.reference_start, record.reference_end)
+            else:
                 read = parse(record, path, lambda low, high: reference.array(window.contig, low, high), rules)
                 evidence.add(read, options.min_clip_length)
     return evidence
