@@ -3,6 +3,7 @@
 import gzip
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from haplowave.distance.reference import edit_distance
 from haplowave.distance.strategies import Problem, find
 from haplowave.errors import UserError
 from haplowave.opencl import Device, select
+from haplowave.opencl.device import KERNELS
 
 STRATEGIES = [wfa, bitparallel, auto]
 SHAPES = [Shape(1, 64), Shape(1, 256), Shape(2, 128), Shape(4, 512)]
@@ -92,6 +94,37 @@ def test_limits_are_exact_for_every_shape_of_tiles(cpu, kind, seed):
                 assert score == wanted
             else:
                 assert score is None or score >= wanted
+
+
+_PROBE = """
+__kernel void probe(__global ulong* plus, __global ulong* minus, const int words, const long excess, const int top_first) {
+    lower_border(plus, minus, words, excess, top_first);
+}
+"""
+
+
+@pytest.mark.parametrize("top_first", [0, 1])
+@pytest.mark.parametrize("seed", range(10))
+def test_borders_that_disagree_at_their_corner_are_lowered(cpu, seed, top_first):
+    """Tiles on both sides of a hole in the band may give one cell two values: the higher one becomes min(itself, lower start + steps)."""
+    rng = np.random.default_rng(seed)
+    words, excess = 4, int(rng.choice([1, 2, 3, 10, 100]))
+    steps = rng.choice([-1, 0, 1], 64 * words, p=[0.2, 0.3, 0.5])
+    order = "big" if top_first else "little"
+    pack = lambda bits: np.packbits(bits.reshape(-1, 64), axis=1, bitorder=order)  # noqa: E731
+    swap = (lambda array: array[:, ::-1]) if top_first else (lambda array: array)  # the first column's bit is the top one of its word
+    plus, minus = (np.ascontiguousarray(swap(pack(steps == value))).view(np.uint64).ravel() for value in (1, -1))
+    defines = ["-DPLANES=2", "-DLANES=8", "-DVECTORS=1", "-DWIDTH=64"]
+    program = cl.Program(cpu.context, (KERNELS / "distance_cpu_tiles.cl").read_text() + _PROBE).build(defines)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = [cl.Buffer(cpu.context, flags, hostbuf=array) for array in (plus, minus)]
+    program.probe(cpu.queue, (1,), (1,), *buffers, np.int32(words), np.int64(excess), np.int32(top_first))
+    for array, buffer in zip((plus, minus), buffers, strict=True):
+        cl.enqueue_copy(cpu.queue, array, buffer)
+    up, down = (np.unpackbits(swap(array.view(np.uint8).reshape(-1, 8)), axis=1, bitorder=order).ravel() for array in (plus, minus))
+    assert not (up & down).any()
+    old = excess + np.cumsum(steps)
+    assert (np.cumsum(up.astype(int) - down) == np.minimum(old, np.arange(1, 64 * words + 1))).all()
 
 
 def test_a_narrow_band_gives_an_upper_bound(cpu):
