@@ -104,9 +104,31 @@ class GenotypeOptions:
     low_quality: float = option(20.0, "QUAL under which a record is marked LowQual", minimum=0.0)
     phase_quality: float = option(20.0, "Phred confidence at which neighbouring heterozygous sites of a region are phased", minimum=0.0)
     min_quality_by_depth: float = option(2.0, "QD under which a record is marked LowQD", minimum=0.0)
+    strand_artefact_rate: float = option(
+        1e-5, "places a base at which an unknown share of one strand's reads repeats an error", minimum=0.0, maximum=1.0
+    )
+    artefact_rate: float = option(
+        1e-6, "places a base at which a minority of the reads of both strands repeats an error", minimum=0.0, maximum=1.0
+    )
+    min_artefact_quality: float = option(
+        3.0, "ARTQ under which a record is marked Artefact: more likely such an error than a variant", minimum=0.0
+    )
     max_strand_bias_snv: float = option(60.0, "FS of an SNV above which a record is marked StrandBias", minimum=0.0)
     max_strand_bias_indel: float = option(200.0, "FS of any other record above which it is marked StrandBias", minimum=0.0)
     min_root_mapping_quality: float = option(40.0, "MQ under which a record is marked LowMQ", minimum=0.0)
     min_mapping_quality_rank_sum: float = option(-12.5, "MQRankSum under which a record is marked MQRankSum")
     min_position_rank_sum_snv: float = option(-8.0, "ReadPosRankSum of an SNV under which a record is marked ReadPosRankSum")
     min_position_rank_sum_indel: float = option(-20.0, "ReadPosRankSum of any other record under which it is marked ReadPosRankSum")
+
+
+@dataclass(frozen=True)
+class PruningOptions:
+    """Pairs that PairHMM need not compute, because their likelihood is proven to lie under the mismapping cap (docs/pairhmm.md)."""
+
+    prune: bool = option(True, "leave out pairs that the cap would raise anyway; calls are the same either way")
+    prune_margin: int = option(
+        8, "edits by which a pair must exceed its read's best haplotype before the proof is tried: less only costs time", minimum=1
+    )
+    prune_quality: float = option(
+        45.0, "Phred distance from the read's best at which the cap lies: at least genotyping's mismapping_quality", minimum=0.0
+    )

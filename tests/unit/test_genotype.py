@@ -214,7 +214,7 @@ def test_strand_bias_is_marked():
     carries = evidence.log10[:, 1] > evidence.log10[:, 0]
     reads = replace(evidence.reads, reverse=carries)
     (call,) = call_region(replace(evidence, reads=reads), [sample()], OPTIONS)
-    assert call.filters == ("StrandBias",)
+    assert call.filters == ("Artefact", "StrandBias")
 
 
 def test_combining_events_of_one_haplotype_at_one_position():

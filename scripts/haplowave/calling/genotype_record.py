@@ -45,7 +45,7 @@ class SiteReads:
     distance: np.ndarray
 
 
-def site_info(site: Site, quality: float, samples: Sequence[SampleCall], reads: SiteReads) -> dict[str, object]:
+def site_info(site: Site, quality: float, artefact: float, samples: Sequence[SampleCall], reads: SiteReads) -> dict[str, object]:
     """INFO fields; those that cannot be computed are left out."""
     called = [allele for sample in samples if sample.genotype is not None for allele in sample.genotype]
     counts = [called.count(allele) for allele in range(1, len(site.alleles))]
@@ -56,6 +56,7 @@ def site_info(site: Site, quality: float, samples: Sequence[SampleCall], reads: 
         "AC": counts,
         "AF": [count / len(called) for count in counts],
         "AN": len(called),
+        "ARTQ": artefact,
         "DP": sum(sample.depth for sample in samples),
         "FS": annotations.fisher_strand(table),
         "MQ": annotations.root_mean_square(reads.mapq),
@@ -76,6 +77,7 @@ def failed_filters(alleles: Sequence[str], quality: float, info: dict[str, objec
     checks = (
         ("LowQual", quality < options.low_quality),
         ("LowQD", _number(info, "QD", np.inf) < options.min_quality_by_depth),
+        ("Artefact", _number(info, "ARTQ", np.inf) < options.min_artefact_quality),
         ("StrandBias", _number(info, "FS", 0.0) > strand_limit),
         ("LowMQ", _number(info, "MQ", np.inf) < options.min_root_mapping_quality),
         ("MQRankSum", _number(info, "MQRankSum", 0.0) < options.min_mapping_quality_rank_sum),

@@ -1,6 +1,7 @@
 """Genotypes of one region: haplotype genotypes first, sites out of them."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ import numpy as np
 from haplowave.calling import genotype_model as model
 from haplowave.calling import genotype_population as population
 from haplowave.calling.genotype_annotations import informative_alleles
-from haplowave.calling.genotype_evidence import Evidence
+from haplowave.calling.genotype_artefact import artefact_odds, artefact_quality
+from haplowave.calling.genotype_evidence import Evidence, Reads
 from haplowave.calling.genotype_phase import same_phase
 from haplowave.calling.genotype_record import Call, SampleCall, SiteReads, failed_filters, site_info
 from haplowave.calling.genotype_sites import Event, Site, build_site, carried_events, site_positions
@@ -46,11 +48,12 @@ def call_region(evidence: Evidence, samples: Sequence[Sample], options: Genotype
     evidence = _supported_haplotypes(evidence, samples, present, options)
     priors = {samples[sample].ploidy: _prior(evidence, samples[sample].ploidy, options) for sample in present}
     models = {sample: _sample_model(evidence, sample, samples[sample].ploidy, priors) for sample in present}
+    shown = _shown_haplotypes(evidence, models)
     called: set[Event] = set()
     found: list[_SiteCall] = []
     for pos in site_positions(evidence.events):
         site = build_site(pos, evidence.events, called)
-        result = _call_site(site, evidence, samples, models, options)
+        result = _call_site(site, evidence, shown, samples, models, options)
         if result is not None:
             wanted = {allele for allele in range(1, len(site.alleles)) if site.is_variant[allele]}
             kept = set(np.unique(site.of_haplotype[result.site.of_haplotype > 0]).tolist())
@@ -116,7 +119,12 @@ def _rate(is_snv: bool, options: GenotypeOptions) -> float:
 
 
 def _call_site(
-    site: Site, evidence: Evidence, samples: Sequence[Sample], models: dict[int, _SampleModel], options: GenotypeOptions
+    site: Site,
+    evidence: Evidence,
+    shown: np.ndarray,
+    samples: Sequence[Sample],
+    models: dict[int, _SampleModel],
+    options: GenotypeOptions,
 ) -> _SiteCall | None:
     """The record of a site, or None where no called genotype carries a variant or QUAL is too low."""
     overlap = (evidence.reads.start <= site.pos) & (site.pos < evidence.reads.end)
@@ -140,13 +148,16 @@ def _call_site(
     quality = population.site_quality(likelihoods, ploidies, rates, site.is_variant)
     if quality < options.emit_quality:
         return None
-    sample_calls, site_reads = _depths(site, evidence, overlap, len(samples), options)
+    site_evidence = evidence.take_reads(overlap)
+    by_allele = _by_allele(site_evidence.log10, site, shown)
+    sample_calls = _depths(site, site_evidence, shown, len(samples), options)
     for sample, ploidy, likelihood, posterior, call in zip(covered, ploidies, likelihoods, posteriors, calls, strict=True):
         target = sample_calls[sample]
         target.genotype = tuple(model.genotypes(ploidy, len(site.alleles))[call].tolist())
         target.quality = population.genotype_quality(posterior, call)
         target.likelihoods = population.phred_likelihoods(likelihood)
-    info = site_info(site, quality, sample_calls, site_reads)
+    artefact = _artefact_quality(site, site_evidence, sample_calls, models, options)
+    info = site_info(site, quality, artefact, sample_calls, _site_reads(site, site_evidence.reads, by_allele, options))
     filters = failed_filters(site.alleles, quality, info, options)
     return _SiteCall(site, Call(evidence.contig, site.pos, site.alleles, quality, sample_calls, info, filters))
 
@@ -161,29 +172,87 @@ def _subset(likelihood: np.ndarray, ploidy: int, alleles: int, wanted: Sequence[
     return likelihood[model.genotype_indices(np.array(wanted)[model.genotypes(ploidy, len(wanted))], alleles)]
 
 
-def _depths(
-    site: Site, evidence: Evidence, overlap: np.ndarray, samples: int, options: GenotypeOptions
-) -> tuple[list[SampleCall], SiteReads]:
-    """DP and AD of each sample, a fragment counted once, and the reads for the annotations."""
-    reads = evidence.reads.take(overlap)
-    log10 = evidence.log10[overlap]
-    fragments, numbers = np.unique(reads.fragment, return_inverse=True)
+def _depths(site: Site, evidence: Evidence, shown: np.ndarray, samples: int, options: GenotypeOptions) -> list[SampleCall]:
+    """DP and AD of each sample, a fragment counted once; `evidence` has the reads over the site."""
+    fragments, numbers = np.unique(evidence.reads.fragment, return_inverse=True)
     owner = np.zeros(len(fragments), np.int64)
-    owner[numbers] = reads.sample
-    best = informative_alleles(_by_allele(model.combine_fragments(log10, numbers, len(fragments)), site), options.informative_margin)
+    owner[numbers] = evidence.reads.sample
+    log10 = _by_allele(model.combine_fragments(evidence.log10, numbers, len(fragments)), site, shown)
+    best = informative_alleles(log10, options.informative_margin)
     calls = []
     for sample in range(samples):
         own = best[owner == sample]
-        depths = np.bincount(own[own >= 0], minlength=len(site.alleles)).tolist()
-        calls.append(SampleCall(len(own), depths))
+        calls.append(SampleCall(len(own), np.bincount(own[own >= 0], minlength=len(site.alleles)).tolist()))
+    return calls
+
+
+def _site_reads(site: Site, reads: Reads, by_allele: np.ndarray, options: GenotypeOptions) -> SiteReads:
     before = site.pos - reads.start + reads.offset
     distance = np.maximum(0, np.minimum(before, reads.whole - 1 - before))
-    return calls, SiteReads(informative_alleles(_by_allele(log10, site), options.informative_margin), reads.reverse, reads.mapq, distance)
+    return SiteReads(informative_alleles(by_allele, options.informative_margin), reads.reverse, reads.mapq, distance)
 
 
-def _by_allele(log10: np.ndarray, site: Site) -> np.ndarray:
-    """(rows, alleles): the value of the best haplotype that carries the allele."""
-    return np.stack([log10[:, site.of_haplotype == allele].max(axis=1) for allele in range(len(site.alleles))], axis=1)
+def _artefact_quality(
+    site: Site, evidence: Evidence, calls: Sequence[SampleCall], models: dict[int, _SampleModel], options: GenotypeOptions
+) -> float:
+    """ARTQ of the record: that of its most credible variant allele; `evidence` has the reads over the site."""
+    best = 0.0
+    for allele in np.flatnonzero(site.is_variant).tolist():
+        odds = [
+            _sample_odds(site, evidence, models[sample], evidence.reads.sample == sample, call.genotype, allele)
+            for sample, call in enumerate(calls)
+            if call.genotype is not None and allele in call.genotype
+        ]
+        rate = math.log10(_rate(site.is_snv(allele), options))
+        best = max(best, artefact_quality(odds, rate, options.strand_artefact_rate, options.artefact_rate))
+    return best
+
+
+def _sample_odds(site: Site, evidence: Evidence, sample: _SampleModel, own: np.ndarray, genotype: Sequence[int], allele: int) -> np.ndarray:
+    shown = np.sort(site.of_haplotype[sample.rows], axis=1)
+    called = _best_row(sample, (shown == sorted(genotype)).all(axis=1))
+    carriers = [haplotype for haplotype in called if site.of_haplotype[haplotype] == allele]
+    others = [haplotype for haplotype in called if haplotype not in carriers]
+    without = others + [_lacking(evidence, site, haplotype, others) for haplotype in carriers]
+    return artefact_odds(evidence.log10[own], evidence.reads.reverse[own], called, without, carriers[0])
+
+
+def _lacking(evidence: Evidence, site: Site, haplotype: int, others: Sequence[int]) -> int:
+    """The haplotype with the same events but those at the site, if that brings no new allele; else another called one, or the reference.
+
+    Not simply the best that lacks them: a third haplotype or allele would fit noise elsewhere, and the artefact win by that.
+    """
+    wanted = tuple(event for event in evidence.events[haplotype] if event.pos != site.pos)
+    if wanted in evidence.events:
+        found = evidence.events.index(wanted)
+        if not others or site.of_haplotype[found] in site.of_haplotype[list(others)]:
+            return found
+    return others[0] if others else evidence.events.index(())
+
+
+def _best_row(sample: _SampleModel, chosen: np.ndarray) -> list[int]:
+    return sample.rows[np.where(chosen, sample.log10 + sample.prior, -np.inf).argmax()].tolist()
+
+
+def _shown_haplotypes(evidence: Evidence, models: dict[int, _SampleModel]) -> np.ndarray:
+    """bool (haplotypes,): those of some sample's best genotype, and the reference."""
+    shown = np.array([not events for events in evidence.events])
+    for sample in models.values():
+        shown[_best_row(sample, np.ones(len(sample.rows), bool))] = True
+    return shown
+
+
+def _by_allele(log10: np.ndarray, site: Site, shown: np.ndarray) -> np.ndarray:
+    """(rows, alleles): the value of the best haplotype that carries the allele.
+
+    Only haplotypes that are `shown` count where there are some: a candidate that no sample has may write the same bases otherwise,
+    and would leave every read undecided.
+    """
+    columns = []
+    for allele in range(len(site.alleles)):
+        carriers = site.of_haplotype == allele
+        columns.append(log10[:, carriers & shown if (carriers & shown).any() else carriers].max(axis=1))
+    return np.stack(columns, axis=1)
 
 
 def _phase(found: Sequence[_SiteCall], sample: int, sample_model: _SampleModel, evidence: Evidence, options: GenotypeOptions) -> None:

@@ -20,6 +20,7 @@ _INFO = (
     ("AC", "A", "Integer", "Called copies of each alternative allele"),
     ("AF", "A", "Float", "Share of each alternative allele among the called ones"),
     ("AN", "1", "Integer", "Number of called alleles"),
+    ("ARTQ", "1", "Float", "Phred-scaled probability that a systematic error explains the variant reads, of the most credible allele"),
     ("DP", "1", "Integer", "Fragments over the site, all samples"),
     ("FS", "1", "Float", "Phred-scaled p-value of strand bias by Fisher's exact test"),
     ("MQ", "1", "Float", "Root mean square of mapping qualities"),
@@ -37,7 +38,7 @@ _FORMAT = (
     ("PL", "G", "Integer", "Phred-scaled genotype likelihoods, the best 0"),
     ("PS", "1", "Integer", "Phase set: position of its first site"),
 )
-_DECIMALS = {"AF": 4, "FS": 3, "MQ": 2, "MQRankSum": 3, "QD": 2, "ReadPosRankSum": 3, "SOR": 3}
+_DECIMALS = {"AF": 4, "ARTQ": 2, "FS": 3, "MQ": 2, "MQRankSum": 3, "QD": 2, "ReadPosRankSum": 3, "SOR": 3}
 
 
 def header_text(contigs: Mapping[str, int], samples: Sequence[str], options: GenotypeOptions) -> str:
@@ -59,6 +60,7 @@ def _filters(options: GenotypeOptions) -> list[tuple[str, str]]:
     return [
         ("LowQual", f"QUAL below {options.low_quality:g}"),
         ("LowQD", f"QD below {options.min_quality_by_depth:g}"),
+        ("Artefact", f"ARTQ below {options.min_artefact_quality:g}"),
         ("StrandBias", strand),
         ("LowMQ", f"MQ below {options.min_root_mapping_quality:g}"),
         ("MQRankSum", f"MQRankSum below {options.min_mapping_quality_rank_sum:g}"),
