@@ -8,7 +8,7 @@ DATA := resources/test-data
 .PHONY: run test lint format docs clean
 
 run: $(VENV)/.installed $(DATA)/.made
-	@$(BIN)/snakemake --cores $(CORES) --quiet rules
+	@$(BIN)/snakemake --cores $(CORES) --quiet host reason progress
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest tests

@@ -19,7 +19,6 @@ include: "workflow/rules/genotype.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/fetch.smk"
 
 
 rule all:

@@ -1,5 +1,6 @@
 """Fetching, against a server of its own: whole, resumed, refused."""
 
+import hashlib
 import http.server
 import threading
 from collections.abc import Iterator
@@ -49,6 +50,13 @@ def test_goes_on_where_it_stopped(server: str, tmp_path: Path, path: str) -> Non
     (tmp_path / "x.bam.part").write_bytes(CONTENT[:1000])
     fetch(f"{server}/{path}", tmp_path / "x.bam")
     assert (tmp_path / "x.bam").read_bytes() == CONTENT
+
+
+def test_checksum(server: str, tmp_path: Path) -> None:
+    fetch(f"{server}/x", tmp_path / "x.bam", hashlib.md5(CONTENT).hexdigest())
+    with pytest.raises(UserError, match=r"has MD5 .*, expected 00; start again"):
+        fetch(f"{server}/x", tmp_path / "y.bam", "00")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.bam"]
 
 
 def test_a_broken_connection_keeps_what_is_here(server: str, tmp_path: Path) -> None:

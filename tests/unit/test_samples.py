@@ -39,6 +39,12 @@ def test_other_columns_and_their_order_do_not_matter(tmp_path: Path) -> None:
     assert read_samples(sheet)[0].platform == "hifi"
 
 
+@pytest.mark.parametrize("header", ["sample\treads\tplatform", "#sample\treads\tplatform", "# sample\treads\tplatform"])
+def test_remarks_may_come_first_and_the_header_may_look_like_one(tmp_path: Path, header: str) -> None:
+    sheet = write(tmp_path, "# of 2026", "", header, "#b\ty.bam\tont", "a\tx.bam\tont")
+    assert read_samples(sheet) == [Sample("a", "ont", 2, (tmp_path / "x.bam",))]
+
+
 def test_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "samples.tsv"
     path.write_bytes(b"\xef\xbb\xbfsample\treads\tplatform\r\na\tx.bam\t10x\r\n")

@@ -10,6 +10,8 @@ import pytest
 import yaml
 from launch import ROOT, succeed, write_config, write_sheet
 
+from haplowave.config import load, resolve
+from haplowave.io.samples import read_samples
 from haplowave.report.text import records
 from haplowave.tables import SCHEMAS, read_table, table_kind
 
@@ -215,3 +217,23 @@ def test_no_reads_at_all_is_an_empty_vcf(simulated: Path, tmp_path: Path) -> Non
         assert list(calls) == []
         assert len(calls.header.contigs) == 4
     assert "Calls by sample" in (tmp_path / "results/report.html").read_text()
+
+
+def test_public_reads_are_fetched_when_asked_for(tmp_path: Path) -> None:
+    fetch = ROOT / "workflow/fetch.smk"
+    printed = succeed("-n", "-p", cwd=tmp_path, snakefile=fetch)
+    rows = records(ROOT / "resources/giab.tsv")
+    assert len(rows) == 7
+    for row in rows:
+        assert f"fetch.py {row['url']} --output giab/{row['name']}.bam" in printed
+        assert f"giab/{row['name']}.bam.bai" in printed
+    one = succeed("-n", "giab/na12878_illumina.bam.bai", cwd=tmp_path, snakefile=fetch)
+    assert "na24695_ont" not in one
+
+
+def test_the_example_for_public_reads_names_its_files() -> None:
+    path = ROOT / "config/giab.yaml"
+    checked, problems = resolve(load(path), [path])
+    assert problems == []
+    names = {row["name"]: row["platform"] for row in records(ROOT / "resources/giab.tsv") if row["build"] == "GRCh37"}
+    assert {file.stem: sample.platform for sample in read_samples(checked.samples) for file in sample.reads} == names

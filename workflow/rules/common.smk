@@ -14,7 +14,6 @@ PLAN = plan_or_exit(config, workflow.configfiles, default=ROOT / "config" / "con
 CHUNKS = list(PLAN.chunks)
 TRUTHS = PLAN.config.evaluation
 ENVIRONMENT = "../../envs/haplowave.yaml"
-GIAB = {}
 
 
 wildcard_constraints:

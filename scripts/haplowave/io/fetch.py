@@ -1,5 +1,6 @@
 """Large files from the network: what was fetched before an interruption is kept."""
 
+import hashlib
 import os
 import shutil
 import urllib.error
@@ -11,8 +12,11 @@ from haplowave.errors import UserError
 _TIMEOUT = 60  # seconds without a byte
 
 
-def fetch(address: str, output: str | Path) -> None:
-    """Fetch `address` to `output`; the bytes wait in OUTPUT.part, where the next call goes on. Raises UserError with the reason."""
+def fetch(address: str, output: str | Path, md5: str | None = None) -> None:
+    """Fetch `address` to `output`; the bytes wait in OUTPUT.part, where the next call goes on.
+
+    md5: checksum that the file must have, in hexadecimal. Raises UserError with the reason.
+    """
     output = Path(output)
     output.parent.mkdir(parents=True, exist_ok=True)
     part = output.with_name(output.name + ".part")
@@ -34,4 +38,12 @@ def fetch(address: str, output: str | Path) -> None:
     expected = int(length) + (have if resumed else 0) if length else None
     if expected is not None and part.stat().st_size != expected:
         raise UserError(f"{address}: connection closed after {part.stat().st_size} of {expected} bytes; start again, what is here is kept")
+    if md5 is not None and (found := _md5(part)) != md5.lower():
+        part.unlink()
+        raise UserError(f"{address}: has MD5 {found}, expected {md5}; start again")
     os.replace(part, output)
+
+
+def _md5(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()

@@ -63,15 +63,13 @@ def parse_samples(path: str | Path) -> tuple[list[Sample], list[str]]:
 
 
 def _rows(path: Path, text: str) -> tuple[list[Row], list[str]]:
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("##")]
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not _is_remark(line)]
     if not lines:
         return [], [f"{path}: sample sheet is empty; begin it with the columns {_columns()}, separated by tabs"]
     header = [column.strip().removeprefix("#") for column in lines[0][1].split("\t")]
     problems = _header_problems(path, lines[0][0], header)
     rows = []
     for number, line in lines[1:]:
-        if line.startswith("#"):
-            continue
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) > len(header):
             problems.append(f"{path} line {number}: {len(cells)} values for {len(header)} columns; separate them by single tabs")
@@ -79,6 +77,11 @@ def _rows(path: Path, text: str) -> tuple[list[Row], list[str]]:
     if not rows and not problems:
         problems.append(f"{path}: sample sheet has no samples; add one line for each BAM or CRAM")
     return rows, problems
+
+
+def _is_remark(line: str) -> bool:
+    # "#sample" at the start of a line is a header all the same
+    return line.startswith("#") and line[1:].split("\t")[0].strip() != "sample"
 
 
 def _columns() -> str:
