@@ -35,7 +35,7 @@ class OpenclOptions:
     kernel: str = option(
         "auto", "PairHMM kernel; auto takes the device's fastest", choices=("auto", "reference", "lanes", "skewed", "rowwise")
     )
-    batch_size: int = option(262144, "read-haplotype pairs that a device gets at a time: bounds memory", minimum=1)
+    batch_size: int = option(1048576, "read-haplotype pairs that a device gets at a time: bounds memory", minimum=1)
     threads: int = option(4, "threads of a job of the OpenCL steps on a CPU device", minimum=1)
 
 
@@ -178,7 +178,18 @@ def check(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         for error in sorted(validator.iter_errors(filled), key=lambda error: list(map(str, error.path)))
         for message in _explain(error)
     ]
-    return filled, list(dict.fromkeys(problems))
+    return filled, list(dict.fromkeys(problems)) or _contradictions(filled)
+
+
+def _contradictions(filled: Mapping[str, Any]) -> list[str]:
+    """Values that are each allowed but do not go together."""
+    pruning, genotyping = filled["pruning"], filled["genotyping"]
+    if pruning["prune"] and pruning["prune_quality"] < genotyping["mismapping_quality"]:
+        return [
+            f"config key pruning.prune_quality: {pruning['prune_quality']} is below genotyping.mismapping_quality "
+            f"{genotyping['mismapping_quality']}, so that pruning would change calls; raise it or set pruning.prune to false"
+        ]
+    return []
 
 
 def _fill(value: Any, rules: Mapping[str, Any]) -> Any:

@@ -67,6 +67,15 @@ def test_a_problem_is_one_line_that_names_the_key(change: dict[str, Any], expect
     assert "\n" not in problems[0]
 
 
+def test_pruning_may_not_change_calls() -> None:
+    _, problems = check(MINIMAL | {"genotyping": {"mismapping_quality": 60}})
+    assert problems == [
+        "config key pruning.prune_quality: 45.0 is below genotyping.mismapping_quality 60, so that pruning would change calls; "
+        "raise it or set pruning.prune to false"
+    ]
+    assert check(MINIMAL | {"genotyping": {"mismapping_quality": 60}, "pruning": {"prune": False}})[1] == []
+
+
 def test_all_problems_at_once() -> None:
     _, problems = check({"opencl": {"kernel": "x", "batch_size": 0}, "sample": 1})
     assert len(problems) == 5  # two in opencl, one unknown, two missing

@@ -22,7 +22,7 @@ rule compute_likelihoods:
         kernel=opencl("kernel"),
         precision=opencl("precision"),
         batch_size=opencl("batch_size"),
-        options=[],
+        options=flags("pruning"),
         version=VERSION,
     message:
         "Compute PairHMM likelihoods of chunk {wildcards.chunk}"

@@ -66,7 +66,7 @@ def _rows(path: Path, text: str) -> tuple[list[Row], list[str]]:
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not _is_remark(line)]
     if not lines:
         return [], [f"{path}: sample sheet is empty; begin it with the columns {_columns()}, separated by tabs"]
-    header = [column.strip().removeprefix("#") for column in lines[0][1].split("\t")]
+    header = [column.strip().removeprefix("#").strip() for column in lines[0][1].split("\t")]
     problems = _header_problems(path, lines[0][0], header)
     rows = []
     for number, line in lines[1:]:
