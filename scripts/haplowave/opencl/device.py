@@ -2,6 +2,7 @@
 
 import re
 import threading
+import warnings
 from functools import cached_property
 from pathlib import Path
 
@@ -86,7 +87,9 @@ class Device:
 
     def _build(self, source_file_name: str, flags: list[str]) -> cl.Program:
         try:
-            return cl.Program(self.context, _source(source_file_name)).build(flags)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", cl.CompilerWarning)  # remarks of a compiler that did its work
+                return cl.Program(self.context, _source(source_file_name)).build(flags)
         except cl.Error as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             first = next((line for line in lines if re.search(r"\berror\b", line) and not line.startswith("clBuild")), lines[0])

@@ -45,7 +45,13 @@ class Work:
     @cached_property
     def cells(self) -> int:
         """Sum of read length times haplotype length."""
-        return int(self.reads.bases.lengths[self.pairs[:, 0]] @ self.haplotypes.lengths[self.pairs[:, 1]]) if len(self.pairs) else 0
+        return cells_of(self, np.arange(len(self.pairs)))
+
+
+def cells_of(work: Work, which: np.ndarray) -> int:
+    """Sum of read length times haplotype length of the pairs `which` (indices into `work.pairs`)."""
+    pairs = work.pairs[which]
+    return int(work.reads.bases.lengths[pairs[:, 0]] @ work.haplotypes.lengths[pairs[:, 1]])
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from haplowave.opencl import Device
 from haplowave.pairhmm.batching import in_batches
-from haplowave.pairhmm.engines import Outcome, Work
+from haplowave.pairhmm.engines import Outcome, Work, cells_of
 from haplowave.pairhmm.lanes_plan import full_groups, group_reads, left_over, plan_mixed, plan_shared
 from haplowave.pairhmm.launch import Launch, buffer, log2_table, options, workers
 from haplowave.pairhmm.model import tables
@@ -38,7 +38,7 @@ def _by_scale(work: Work, device: Device, precision: str) -> Outcome:
     exponents = _scale_exponent(precision, work.haplotypes.lengths[work.pairs[:, 1]])
     raw = np.zeros(len(work.pairs))
     log2_scale = np.zeros(len(work.pairs))
-    outcome = Outcome(raw, raw, 0.0, work.cells)
+    outcome = Outcome(raw, raw)
     launch = _Lanes(work, device, precision, raw, log2_scale, outcome)
     for exponent in np.unique(exponents):
         launch.compute(np.flatnonzero(exponents == exponent), float(2.0**exponent))
@@ -108,10 +108,11 @@ class _Lanes:
         target = which[plan.positions[used]]
         self.raw[target] = results[used]
         self.log2_scale[target] = scales[plan.scales[used]]
-        self.outcome.cells_computed -= plan.cells_left_out
+        self.outcome.cells_computed += plan.cells_computed
 
     def _mixed(self, part: Work, which: np.ndarray, pairs: np.ndarray, scale: float) -> None:
         tasks, positions = plan_mixed(part, pairs, lanes=self.lanes, strip=STRIP)
+        self.outcome.cells_computed += cells_of(part, pairs)
         used = positions >= 0
         reads, haplotypes = (np.where(used, part.pairs[positions, side], -1).astype(np.int32) for side in (0, 1))
         scratch = int(((tasks[:, 0] + 1) * 8 + tasks[:, 1]).max())

@@ -1,7 +1,8 @@
 """How pairs are put into SIMD lanes.
 
-Reads that meet the same haplotypes form a block. Sorted by length and cut into groups of V lanes, they meet those haplotypes together
-(kernel `shared`). Groups that would leave lanes or rows empty go to kernel `mixed`: V pairs of similar shape at a time, from anywhere.
+Reads that meet the same haplotypes, or nearly so, form a block. Sorted by length and cut into groups of V lanes, they meet all haplotypes
+of the block together (kernel `shared`); a result that nobody asked for is dropped. Groups that would leave too many lanes, rows or results
+unused go to kernel `mixed`: V pairs of similar shape at a time, from anywhere.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ import numpy as np
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.prefixes import plan
 
-_FULL = 0.7  # share of a group's lanes and rows in use from which `shared` beats `mixed`
+_FULL = 0.7  # share of a group's cells in use from which `shared` beats `mixed`
+_ALIKE = 0.8  # share of a family's reads times haplotypes that must be asked for, to be one block
 _WASTE = 0.5  # share of a group's cells in use below which it may be better halved
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _TASKS_A_THREAD = 4
@@ -33,6 +35,8 @@ class Groups:
     """int64, one a group and the end: index of its first read."""
     block: np.ndarray
     """int64, one a group: groups of one block meet the same haplotypes."""
+    asked: np.ndarray
+    """float64, one a group: share of its reads times the block's haplotypes that are pairs."""
 
 
 @dataclass
@@ -49,8 +53,8 @@ class Shared:
     """int64 (results,): index into the tasks' log2 scales."""
     borders: int
     """Borders kept at a time, at most."""
-    cells_left_out: int
-    """Cells that were not computed because a prefix was shared."""
+    cells_computed: int
+    """Cells without padding: fewer than the pairs have where prefixes are shared, more where results are dropped."""
 
 
 @dataclass
@@ -62,24 +66,47 @@ class _Tables:
     positions: list = field(default_factory=list)
     results: int = 0
     borders: int = 0
-    left_out: int = 0
+    cells: int = 0
 
 
 def group_reads(work: Work, lanes: int) -> Groups:
-    """Order the pairs of `work` by read and group reads with equal lists of haplotypes."""
+    """Order the pairs of `work` by read and group reads with equal, or nearly equal, lists of haplotypes."""
     pairs = work.pairs
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     read, haplotype = pairs[order, 0], pairs[order, 1]
     begin = np.flatnonzero(np.concatenate([[True], read[1:] != read[:-1]]))
     count = np.diff(np.concatenate([begin, [len(read)]]))
     lengths = work.reads.bases.lengths[read[begin]]
-    label = _list_labels(haplotype, begin, count)
+    label, asked = _family_labels(haplotype, begin, count, len(work.haplotypes))
     rank = np.lexsort((-lengths, label))
     new = np.concatenate([[True], np.diff(label[rank]) != 0])
     block = np.cumsum(new) - 1
     place = np.arange(len(rank)) - np.flatnonzero(new)[block]
     first = np.flatnonzero(place % lanes == 0)
-    return Groups(order, begin[rank], count[rank], lengths[rank], np.append(first, len(rank)), block[first])
+    return Groups(order, begin[rank], count[rank], lengths[rank], np.append(first, len(rank)), block[first], asked[rank[first]])
+
+
+def _family_labels(haplotype: np.ndarray, begin: np.ndarray, count: np.ndarray, haplotypes: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each read's list: a number that the reads of its block share, and the share of the block's pairs that are asked for.
+
+    A family is reads whose ranges of haplotypes overlap, as those of a region do. Where it asks for most of its pairs it is a block;
+    otherwise each set of equal lists is.
+    """
+    lowest, highest = haplotype[begin], haplotype[begin + count - 1]
+    by_lowest = np.argsort(lowest, kind="stable")
+    reach = np.maximum.accumulate(highest[by_lowest])
+    new = np.concatenate([[True], lowest[by_lowest][1:] > reach[:-1]])
+    family = np.empty(len(begin), np.int64)
+    family[by_lowest] = np.cumsum(new) - 1
+    of_haplotype = np.full(haplotypes, -1)
+    of_haplotype[haplotype] = np.repeat(family, count)
+    width = np.bincount(of_haplotype[of_haplotype >= 0], minlength=int(new.sum()))
+    asked = np.bincount(family, weights=count) / (np.bincount(family) * width)
+    loose = asked[family] < _ALIKE
+    if not loose.any():
+        return family, asked[family]
+    label = np.where(loose, len(begin) + _list_labels(haplotype, begin, count), family)
+    return label, np.where(loose, 1.0, asked[family])
 
 
 def _list_labels(haplotype: np.ndarray, begin: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -99,7 +126,7 @@ def _list_labels(haplotype: np.ndarray, begin: np.ndarray, count: np.ndarray) ->
 
 def full_groups(groups: Groups, lanes: int) -> np.ndarray:
     """bool, one a group: whether kernel `shared` is the right one for it."""
-    used = np.add.reduceat(groups.lengths, groups.first[:-1])
+    used = np.add.reduceat(groups.lengths, groups.first[:-1]) * groups.asked
     return used >= _FULL * lanes * groups.lengths[groups.first[:-1]]
 
 
@@ -138,7 +165,7 @@ def plan_shared(work: Work, groups: Groups, full: np.ndarray, *, lanes: int, str
         np.concatenate(tables.positions),
         np.concatenate(scales),
         tables.borders,
-        tables.left_out,
+        tables.cells,
     )
 
 
@@ -148,12 +175,10 @@ def _plan_block(
     sizes = groups.first[chosen + 1] - groups.first[chosen]
     inside = np.arange(lanes) < sizes[:, None]
     reads = np.where(inside, groups.first[chosen][:, None] + np.arange(lanes), 0)
-    begin = groups.begin[reads]
-    members = np.where(inside, work.pairs[groups.order[begin], 0], -1).astype(np.int32)
-    lengths = int((groups.lengths[reads] * inside).sum())
-    first_read = groups.first[chosen[0]]
-    where = groups.order[groups.begin[first_read] : groups.begin[first_read] + groups.count[first_read]]
-    identities = work.pairs[where, 1]
+    members = np.where(inside, work.pairs[groups.order[groups.begin[reads]], 0], -1).astype(np.int32)
+    rows = groups.lengths[groups.first[chosen]]
+    read_bases = int((groups.lengths[reads] * inside).sum())
+    identities, pairs = _pairs_of(work, groups, reads, inside)
     content = [work.haplotypes[index].tobytes() for index in identities.tolist()]
     offsets, widths = work.haplotypes.offsets[identities], work.haplotypes.lengths[identities]
     by_content = sorted(range(len(content)), key=content.__getitem__)
@@ -163,20 +188,29 @@ def _plan_block(
         columns = np.array(piece)[sweep.order]
         first_entry = len(tables.entries)
         for place, column in enumerate(columns.tolist()):
-            saves = sweep.saves[place]
-            start = sweep.first_strip[place]
+            saves, start = sweep.saves[place], sweep.first_strip[place]
             tables.entries.append((offsets[column], widths[column], start, sweep.border[place], len(tables.saves), len(saves)))
             tables.saves += saves
-            tables.left_out += min(start * strip, int(widths[column])) * lengths
+            tables.cells += max(0, int(widths[column]) - start * strip) * read_bases
         tables.borders = max(tables.borders, sweep.borders)
         count = len(chosen)
         result = tables.results + np.arange(count) * (len(piece) * lanes)
-        rows = groups.lengths[groups.first[chosen]]
         tables.tasks.append(np.stack([rows, np.full(count, first_entry), np.full(count, len(piece)), result], axis=1).astype(np.int32))
         tables.members.append(members)
-        positions = groups.order[begin[:, None, :] + columns[None, :, None]]
-        tables.positions.append(np.where(inside[:, None, :], positions, -1).ravel())
+        tables.positions.append(pairs[:, :, columns].transpose(0, 2, 1).ravel())
         tables.results += count * len(piece) * lanes
+
+
+def _pairs_of(work: Work, groups: Groups, reads: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Haplotypes that `reads` (groups, lanes) meet, ascending, and the pair of each (group, lane, haplotype), -1 where there is none."""
+    flat = reads[inside]
+    begin, count = groups.begin[flat], groups.count[flat]
+    ends = np.cumsum(count)
+    pairs = groups.order[np.repeat(begin - ends + count, count) + np.arange(ends[-1])]
+    identities, column = np.unique(work.pairs[pairs, 1], return_inverse=True)
+    table = np.full((*reads.shape, len(identities)), -1)
+    table.reshape(-1, len(identities))[np.repeat(np.flatnonzero(inside), count), column] = pairs
+    return identities, table
 
 
 def plan_mixed(work: Work, which: np.ndarray, *, lanes: int, strip: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,99 @@
+"""Pairs whose likelihood lies under the mismapping cap, proven from their edit distance.
+
+The genotyper raises every haplotype of a read to the read's best less a cap (GATK: 4.5 decades), so the exact value below that has no
+effect. A pair may be left out if an upper bound of its likelihood is below (best of the computed ones) - cap.
+
+The bound. Give every edit of an alignment (mismatch, inserted base, deleted base) the weight theta >= 1. A pair at edit distance d has no
+alignment with fewer than d edits, so L = sum of P(path) <= theta^-d * sum of P(path) * theta^edits(path) = theta^-d * Z. Z is bounded
+for every haplotype at once: let M, I, D be the weighted sums over all columns of a row. Then M_i <= P_i*(M + I + D), I_i = theta*(mi_i*M +
+ii_i*I), D_i <= theta*md_i/(1 - theta*ii_i) * M_i, with P_i = max(1 - e_i, theta*e_i/3, 2/3). Where theta*ii <= 1/2, the sum
+M + D + 4*I grows by at most f_i = (1 + 2*theta*md_i)*P_i + 4*theta*mi_i a row, and it begins with sum D[0,j] = 1. So
+log10 L <= sum of log10 f_i - d*log10(theta), with theta = 5 where no gap continues with more than 10^-1 (gap quality 10 or more).
+
+Edit distance takes N for a letter of its own and PairHMM for a match to all, so pairs with an N are never left out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from haplowave.pairhmm.model import QUALITY_MASK, tables
+from haplowave.sequences import Reads, Sequences
+
+THETA = 5.0
+_LEAST_GAP_QUALITY = 10
+_ROUNDING = 0.01  # decades left for the error of FP32 likelihoods
+_MOST = 0.6
+_N = ord("N")
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    prior: np.ndarray
+    insertion: np.ndarray
+    deletion: np.ndarray
+
+
+def _tables() -> _Bounds:
+    table = tables("gatk")
+    prior = np.maximum(np.maximum(table.match, THETA * table.mismatch), 2.0 / 3.0)
+    # f <= P * (1 + 2*theta*md) * (1 + 4*theta*mi / P), and P >= 2/3
+    return _Bounds(np.log10(prior), np.log10(1 + 6 * THETA * table.gap), np.log10(1 + 2 * THETA * table.gap))
+
+
+def upper_bounds(reads: Reads, which: np.ndarray) -> np.ndarray:
+    """log10 Z of the reads `which`, float64: log10 L(read | haplotype) <= log10 Z - edit distance * log10(THETA). inf where it fails."""
+    bounds = _tables()
+    offsets = reads.bases.offsets
+    result = np.empty(len(which))
+    for place, read in enumerate(which.tolist()):
+        span = slice(offsets[read], offsets[read + 1])
+        if (reads.bases.data[span] == _N).any() or (reads.gap_quals[span] & QUALITY_MASK).min() < _LEAST_GAP_QUALITY:
+            result[place] = np.inf
+            continue
+        result[place] = (
+            bounds.prior[reads.base_quals[span] & QUALITY_MASK].sum()
+            + bounds.insertion[reads.insertion_quals[span] & QUALITY_MASK].sum()
+            + bounds.deletion[reads.deletion_quals[span] & QUALITY_MASK].sum()
+        )
+    return result
+
+
+def candidates(haplotypes: Sequences, pairs: np.ndarray, distances: np.ndarray, margin: int) -> np.ndarray:
+    """bool (n,): pairs at least `margin` edits worse than the best of their read (its pairs stand together); none with an N."""
+    first = np.flatnonzero(np.concatenate([[True], pairs[1:, 0] != pairs[:-1, 0]])) if len(pairs) else np.zeros(0, np.int64)
+    known = distances >= 0
+    if not len(pairs) or not known.any():
+        return np.zeros(len(pairs), bool)
+    best = np.minimum.reduceat(np.where(known, distances, np.iinfo(np.int32).max), first)
+    worse = known & (distances >= np.repeat(best, np.diff(np.append(first, len(pairs)))).astype(np.int64) + margin)
+    used = np.unique(pairs[worse, 1])
+    with_n = np.zeros(len(haplotypes), bool)
+    with_n[used] = [bool((haplotypes[index] == _N).any()) for index in used.tolist()]
+    return worse & ~with_n[pairs[:, 1]]
+
+
+def worth_waiting(pairs: np.ndarray, worse: np.ndarray, haplotypes: int) -> np.ndarray:
+    """bool (n,): pairs of haplotypes that are worse for most of their reads.
+
+    The engines compute reads of a region side by side, so a haplotype that many of them need costs nothing more for the others.
+    """
+    reads = np.bincount(pairs[:, 1], minlength=haplotypes)
+    unlikely = np.bincount(pairs[:, 1], weights=worse, minlength=haplotypes)
+    return (unlikely >= _MOST * reads)[pairs[:, 1]]
+
+
+def best_of_reads(pairs: np.ndarray, log10: np.ndarray) -> np.ndarray:
+    """float64 (n,): for each pair the highest of `log10` among the pairs of its read, which stand together."""
+    first = np.flatnonzero(np.concatenate([[True], pairs[1:, 0] != pairs[:-1, 0]]))
+    return np.repeat(np.maximum.reduceat(log10, first), np.diff(np.append(first, len(pairs))))
+
+
+def proven(reads: Reads, pairs: np.ndarray, distances: np.ndarray, worse: np.ndarray, best: np.ndarray, cap: float) -> np.ndarray:
+    """bool (n,): the pairs among `worse` whose likelihood is below `best` (log10, of the pair's read) - `cap`."""
+    which = np.flatnonzero(worse)
+    read, place = np.unique(pairs[which, 0], return_inverse=True)
+    bound = upper_bounds(reads, read)[place] - distances[which] * np.log10(THETA)
+    result = np.zeros(len(pairs), bool)
+    result[which] = bound < best[which] - cap - _ROUNDING
+    return result
