@@ -6,6 +6,7 @@
 //
 // EXCHANGE_STORAGE      declares what the variant needs; once, at the top of a kernel
 // BEGIN_EXCHANGE(...)   gives the lane's values away; FROM_LEFT(slot, value) is what the lane to the left gave as `value`, slot by slot
+// WARP_BARRIER          makes local memory written by one lane visible to the others
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
 
 #if defined(VARIANT_NVIDIA)
@@ -28,6 +29,7 @@ inline uint any_lane(int condition) {
 #define END_EXCHANGE
 #define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value)))
 #define ANY_LANE(condition) any_lane(condition)
+#define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
 #ifdef FP64
 inline double shuffle_up_64(double value) {
     const uint2 halves = as_uint2(value);
@@ -63,6 +65,7 @@ inline double shuffle_up_64(double value) {
 #define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
 #endif
 #define ANY_LANE(condition) sub_group_any(condition)
+#define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE);
 
 #else
 
@@ -85,5 +88,6 @@ inline int any_lane(int condition, int lane, __local int *flags) {
     return found;
 }
 #define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
+#define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
 
 #endif

@@ -51,34 +51,35 @@ inline int take_job(int job, int sub, int job_left, int *pending, int end, int b
     return next;
 }
 
-// t and K at the left border of block `done` of a strip, into t_in and K; returns their exponent.
-inline int read_border(real *t_in, real *K, volatile __global real *borders, volatile __global int *border_exponents, uint at, int done,
-                       volatile __global int *progress) {
-    if (done % PUBLISH == 0)
-        while (load_acquire(progress) < done + PUBLISH) {}
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        t_in[r] = borders[(size_t)at * (2 * ROWS) + r];
-        K[r] = borders[(size_t)at * (2 * ROWS) + ROWS + r];
-    }
-    return border_exponents[at];
+// The borders of PUBLISH blocks from `at` on, fetched by all lanes; past the caches that are not coherent.
+inline void read_borders(__local real *numbers, __local int *powers, volatile __global const real *borders,
+                         volatile __global const int *border_exponents, uint at, int lane) {
+    for (int i = lane; i < PUBLISH * 2 * ROWS; i += W) numbers[i] = borders[(size_t)at * (2 * ROWS) + i];
+    for (int i = lane; i < PUBLISH; i += W) powers[i] = border_exponents[at + i];
 }
 
-inline void write_border(const real *t_out, const real *K_out, int exponent, volatile __global real *borders,
-                         volatile __global int *border_exponents, uint at, int done, int left, volatile __global int *progress) {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        borders[(size_t)at * (2 * ROWS) + r] = t_out[r];
-        borders[(size_t)at * (2 * ROWS) + ROWS + r] = K_out[r];
-    }
+inline void write_border(const real *t_out, const real *K_out, int exponent, __global real *borders, __global int *border_exponents,
+                         uint at, int done, int left, volatile __global int *progress) {
+    __global real4 *const to = (__global real4 *)(borders + (size_t)at * (2 * ROWS));
+#if ROWS == 4
+    to[0] = (real4)(t_out[0], t_out[1], t_out[2], t_out[3]);
+    to[1] = (real4)(K_out[0], K_out[1], K_out[2], K_out[3]);
+#else
+    to[0] = (real4)(t_out[0], t_out[1], K_out[0], K_out[1]);
+#endif
     border_exponents[at] = exponent;
     if (left == 0 || done % PUBLISH == 0) store_release(progress, left == 0 ? FOREVER : done);
 }
 
-// Bring what came from the left and the lane's own numbers to one exponent, the larger of the two.
+// Bring what came from the left to the lane's exponent; where it is too large for that, the lane goes up first.
 inline void align(real *t, real *J, real *m, real *t_left, int *exponent, real *t_in, real *K, int exponent_in) {
-    if (exponent_in > *exponent) {
-        const real factor = power_of_two(*exponent - exponent_in);
+    int difference = exponent_in - *exponent;
+    real largest = fmax(t_in[0], K[0]);
+#pragma unroll
+    for (int r = 1; r < ROWS; ++r) largest = fmax(largest, fmax(t_in[r], K[r]));
+    const int excess = exponent_of(largest) + difference - TOP;
+    if (largest > 0 && excess > SLACK / 2) {
+        const real factor = power_of_two(-excess);
 #pragma unroll
         for (int k = 0; k < N; ++k) {
             t[k] *= factor;
@@ -86,13 +87,15 @@ inline void align(real *t, real *J, real *m, real *t_left, int *exponent, real *
             m[k] *= factor;
         }
         *t_left *= factor;
-        *exponent = exponent_in;
+        *exponent += excess;
+        difference -= excess;
     }
-    const real factor = power_of_two(exponent_in - *exponent);
+    difference = clamp(difference, -2 * LIMIT, 2 * LIMIT); // in two steps: the factor alone may be out of range
+    const real half_factor = power_of_two(difference / 2), rest = power_of_two(difference - difference / 2);
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        t_in[r] *= factor;
-        K[r] *= factor;
+        t_in[r] = t_in[r] * half_factor * rest;
+        K[r] = K[r] * half_factor * rest;
     }
 }
 

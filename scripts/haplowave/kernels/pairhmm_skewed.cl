@@ -15,7 +15,7 @@
 // a strip's right border go through memory with a progress counter a job, and every lane keeps its own exponent (value * 2^exponent),
 // so that nothing underflows. A strip is only waited for when the warp holds no rows of an earlier job: whoever is waited for can go on.
 //
-// rows: r, b, u, v of each row, reads padded at the front to whole blocks; block 0 is a block of zeros. The low 4 bits of r are the
+// rows: r, b, u, v of each row, reads padded at the front to whole READ_BLOCKs, the first of which is one of zeros. The low 4 bits of r are the
 // letter's code (LETTERS letters, then N, then the padding, which mismatches everywhere). masks: LETTERS words a lane of a haplotype.
 // groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, 1 where the first row is padding, 0.
 // haplotypes: first lane's masks, length. t[0,j] = starts[read] * scale / length.
@@ -42,6 +42,9 @@ typedef float4 real4;
 
 #include "pairhmm_exchange.cl"
 
+#define ROWS_A_SECTOR (32 / (int)sizeof(real4) ? 32 / (int)sizeof(real4) : 1)
+#define SECTORS (ROWS / ROWS_A_SECTOR)
+#define READ_BLOCK 4 // rows that reads are padded to by pairhmm_prepare.cl
 #define LANES (W * WARPS)
 #define NONE (-1)
 #define IDLE (-2)
@@ -56,14 +59,14 @@ typedef int2 job_type; // read, haplotype
 #endif
 #ifdef FP64
 #define LIMIT 1000
-#define TOP 900 // LONG: a lane's largest t is kept near 2^TOP; J and K are at most 1/u, 1/v times larger
+#define TOP 900 // LONG: the largest number of a lane is kept near 2^TOP
 #else
 #define LIMIT 120
-#define TOP 80
+#define TOP 100
 #endif
-#define SLACK 24        // exponents that the largest t may be off before a lane is scaled
-#define CHECK_STEPS 8   // steps between two looks at it
-#define PUBLISH 16      // blocks between two signs of progress
+#define SLACK 24                // exponents that the largest number may be off before a lane is scaled
+#define CHECK_STEPS (16 / ROWS) // steps between two looks at it
+#define PUBLISH 16              // blocks between two signs of progress
 #define WAIT_FOR (W + 2 * PUBLISH) // blocks that a predecessor must be ahead to be followed without emptying the pipeline
 #define EMPTY (-(1 << 30))
 
@@ -80,7 +83,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
             __global const uint2 *restrict haplotypes, __global const real *restrict starts, __global const int4 *restrict groups,
             const int group_count, volatile __global int *next_job, __global real *partials
 #ifdef LONG
-            , __global int *exponents, volatile __global real *borders, volatile __global int *border_exponents,
+            , __global int *exponents, __global real *borders, __global int *border_exponents,
             __global const uint *restrict border_offsets, volatile __global int *progress
 #endif
 ) {
@@ -90,6 +93,12 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
     __local uint *const own = table + get_local_id(0);
     own[LETTERS * LANES] = 0u;
     own[(LETTERS + 1) * LANES] = ~0u;
+#ifdef LONG
+    __local real border_numbers[WARPS][PUBLISH * 2 * ROWS];
+    __local int border_powers[WARPS][PUBLISH];
+    __local uint border_at[WARPS];
+    const int warp = get_local_id(0) / W;
+#endif
 
     for (int g = 0; g < group_count; ++g) {
         const int4 group = groups[g];
@@ -104,6 +113,9 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         int job = lane < (W / S) * S ? NONE : end; // lanes that fill no sub-warp stay idle
         int left = job == NONE ? sub : FOREVER;
         uint block = 0, stride = 0, valid = 0;
+        real ahead[SECTORS]; // r of the next block: reading it brings the block's parameters into the cache a step ahead
+#pragma unroll
+        for (int i = 0; i < SECTORS; ++i) ahead[i] = 0;
 #ifdef LONG
         job_type what = (job_type)(0);
         int exponent = EMPTY, step = 0, pending = NONE, done = 0, last_strip = 1;
@@ -150,6 +162,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #endif
                 block = stride = 0;
                 left = FOREVER;
+#pragma unroll
+                for (int i = 0; i < SECTORS; ++i) ahead[i] = 0;
                 if (job >= 0 && job < end) {
 #ifndef LONG
                     const job_type what = jobs[job];
@@ -169,14 +183,18 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #pragma unroll
                     for (int k = 0; k < N; ++k) { t[k] = J[k] = begin; m[k] = 0; } // padding takes t from J, a first row ignores J
                     t_left = begin;
-                    if (!sub && read.z) t_in[0] = begin; // the first row comes after one of padding
-                    block = read.x;
-                    left = read.y;
+                    const uint padding = read.z % ROWS;
+#pragma unroll
+                    for (int r = 0; r < ROWS; ++r) if (!sub && r + 1 == padding) t_in[r] = begin; // row 0 for the first row
+                    block = (read.x * READ_BLOCK + read.z) / ROWS;
+                    left = (read.y * READ_BLOCK - read.z + padding) / ROWS;
                     stride = 1;
+#pragma unroll
+                    for (int i = 0; i < SECTORS; ++i) ahead[i] = rows[(size_t)block * ROWS + i * ROWS_A_SECTOR].x;
 #ifdef LONG
                     exponent = 0;
                     done = 0;
-                    border = border_offsets[job];
+                    border = border_offsets[job] * (READ_BLOCK / ROWS);
                     last_strip = (int)haplotype.y <= (what.z + 1) * S * N;
 #endif
                 }
@@ -185,10 +203,25 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #endif
             }
 #ifdef LONG
-            if (!sub) {
-                exponent_in = exponent;
-                if (stride && what.w >= 0)
-                    exponent_in = read_border(t_in, K, borders, border_exponents, border + done, done, progress + what.w);
+            const int from_memory = !sub && stride && what.w >= 0;
+            if (!sub) exponent_in = exponent;
+            if (ANY_LANE(from_memory && done % PUBLISH == 0)) {
+                if (from_memory) { // then the sub-warp is the warp, and this its first lane
+                    while (load_acquire(progress + what.w) < done + PUBLISH) {}
+                    border_at[warp] = border + done;
+                }
+                WARP_BARRIER
+                read_borders(border_numbers[warp], border_powers[warp], borders, border_exponents, border_at[warp], lane);
+                WARP_BARRIER
+            }
+            if (from_memory) {
+                const int at = done % PUBLISH;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    t_in[r] = border_numbers[warp][at * 2 * ROWS + r];
+                    K[r] = border_numbers[warp][at * 2 * ROWS + ROWS + r];
+                }
+                exponent_in = border_powers[warp][at];
             }
             align(t, J, m, &t_left, &exponent, t_in, K, exponent_in);
 #endif
@@ -204,8 +237,10 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #else
                 gap_of[r] = gap;
 #endif
-                mismatch[r] = own[CODE(p[r].x) * LANES];
+                mismatch[r] = own[CODE(r % ROWS_A_SECTOR ? p[r].x : ahead[r / ROWS_A_SECTOR]) * LANES];
             }
+#pragma unroll
+            for (int i = 0; i < SECTORS; ++i) ahead[i] = rows[((size_t)block + stride) * ROWS + i * ROWS_A_SECTOR].x;
             real before[ROWS]; // t of the row above, left of the next column
             before[0] = t_left;
 #pragma unroll

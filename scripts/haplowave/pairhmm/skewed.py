@@ -4,6 +4,7 @@ A chunk of pairs is uploaded as bytes; row parameters and haplotype masks are ma
 that transfers and the host's bookkeeping run beside the kernels. A chunk that does not fit the memory is halved.
 """
 
+import itertools
 from collections import deque
 
 import numpy as np
@@ -17,7 +18,7 @@ from haplowave.sequences import Reads, Sequences
 
 _IN_FLIGHT = 3
 _MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
-_LONG_GAP = 15  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
+_LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 
 
 def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
@@ -33,8 +34,9 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
         letters = _letters(work.reads)
         if len(letters) > _MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
-        outcome.kernel_seconds = 0.0
+        outcome.notes = {}
         _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
+    outcome.kernel_seconds = sum(outcome.notes.values())
     outcome.unsafe = np.isnan(outcome.log10)
     if precision == "fp32":
         outcome.unsafe |= _steep(work, settings)
@@ -71,9 +73,11 @@ def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
                 if not is_out_of_memory(error) or (piece.stop - piece.start == 1 and not in_flight):
                     raise
                 waiting.extendleft(reversed(_halves(piece) if not in_flight else [piece]))
-        letters_known, seconds = runner.collect(in_flight.popleft(), outcome.log10) if in_flight else (True, 0.0)
-        known &= letters_known
-        outcome.kernel_seconds += seconds
+        if in_flight:
+            letters_known, seconds = runner.collect(in_flight.popleft(), outcome.log10)
+            known &= letters_known
+            for name, value in seconds.items():
+                outcome.notes[name] = outcome.notes.get(name, 0.0) + value
     return known
 
 
@@ -88,7 +92,7 @@ def _chunks(work: Work, size: int) -> list[slice]:
     total = np.cumsum(weight)
     count = max(1, int(total[-1]) // size)
     cuts = np.unique(np.append(np.searchsorted(total, np.arange(count) * (int(total[-1]) / count)), len(total)))
-    return [slice(int(begin), int(end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
 
 
 def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:

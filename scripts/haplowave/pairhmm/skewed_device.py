@@ -1,6 +1,5 @@
 """The device side of `skewed`: what is uploaded, and the launches that turn a chunk of pairs into likelihoods."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +11,10 @@ from haplowave.pairhmm.skewed_plan import Bucket, Jobs, buckets, long_jobs, shor
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
-ROWS = 2  # a block, as in the kernels
+READ_BLOCK = 4  # rows that reads are padded to, as in the kernels
+_BORDER_SLACK = 16  # blocks that may be read past the end of a border
 LETTERS = b"ACGT"
-_SCALE_LOG2 = {("fp32", False): 120, ("fp64", False): 1020, ("fp32", True): 80, ("fp64", True): 900}
+_SCALE_LOG2 = {("fp32", False): 120, ("fp64", False): 1020, ("fp32", True): 100, ("fp64", True): 900}
 _SMALLEST = {("fp32", False): 1e-28, ("fp64", False): 1e-280, ("fp32", True): 0.0, ("fp64", True): 0.0}
 _ITEMS = 64  # work-items a read in pairhmm_prepare.cl
 
@@ -36,7 +36,7 @@ class Launched:
     strange: cl.Buffer
     parts: list[tuple[np.ndarray, cl.Buffer]] = field(default_factory=list)
     """Indices within the chunk and, in that order, their log10 likelihoods."""
-    kernels: list[cl.Event] = field(default_factory=list)
+    kernels: list[tuple[str, cl.Event]] = field(default_factory=list)
     alive: list[object] = field(default_factory=list)
 
 
@@ -70,7 +70,8 @@ class Runner:
     def _main(self, long: bool, columns: int) -> cl.Kernel:
         variant = {"nvidia-ptx": "NVIDIA", "khr": "KHR", "intel": "INTEL", "local": "LOCAL"}[self.device.subgroup_variant]
         shape = {f"VARIANT_{variant}": 1, "W": self.settings.warp, "WARPS": self.settings.warps, "N": columns}
-        program = self.device.build("pairhmm_skewed.cl", self._defines | shape | ({"LONG": 1} if long else {}))
+        defines = self._defines | shape | ({"LONG": 1, "ROWS": self.settings.long_block} if long else {"ROWS": self.settings.block})
+        program = self.device.build("pairhmm_skewed.cl", defines, self.settings.build_options)
         return cl.Kernel(program, "skewed")
 
     def _finish(self, long: bool) -> cl.Kernel:
@@ -98,9 +99,9 @@ class Runner:
             strides.append(0 if uniform else 1)
         lengths = reads.bases.lengths
         blocks = np.ones(len(lengths) + 1, np.int64)  # block 0 is for idle lanes
-        np.cumsum(-(-lengths // ROWS), out=blocks[1:])
+        np.cumsum(-(-lengths // READ_BLOCK), out=blocks[1:])
         blocks[1:] += 1
-        count = int(blocks[-1]) * ROWS
+        count = (int(blocks[-1]) + 2) * READ_BLOCK  # what is fetched ahead of the last row is still inside
         gaps = count if self.kind.per_row_gap else 1
         out = {
             "rows": upload.empty(4 * count, self.real),
@@ -109,8 +110,8 @@ class Runner:
             "starts": upload.empty(len(lengths), self.real),
             "scales": upload.empty(len(lengths), self.wide),
         }
-        cl.enqueue_fill_buffer(self.queue, out["rows"], np.zeros(1, self.real), 0, 4 * ROWS * self.real.itemsize)
-        cl.enqueue_fill_buffer(self.queue, out["gaps"], np.zeros(1, self.real), 0, min(gaps, ROWS) * self.real.itemsize)
+        cl.enqueue_fill_buffer(self.queue, out["rows"], np.zeros(1, self.real), 0, 4 * READ_BLOCK * self.real.itemsize)
+        cl.enqueue_fill_buffer(self.queue, out["gaps"], np.zeros(1, self.real), 0, min(gaps, READ_BLOCK) * self.real.itemsize)
         bases = upload.put(reads.bases.data)
         offsets = upload.put(reads.bases.offsets.astype(np.uint32))
         block_offsets = upload.put(blocks.astype(np.uint32))
@@ -136,7 +137,7 @@ class Runner:
         local, used = _compact(haplotype, len(haplotypes))
         masks, spans = self._prepare_masks(bucket, haplotypes, used, data, upload, launched)
         if bucket.long:
-            blocks = -(-rows[bucket.which] // ROWS)
+            blocks = -(-rows[bucket.which] // READ_BLOCK)
             jobs = long_jobs(read, local, columns, blocks, bucket.columns, self.settings.warp)
         else:
             jobs = short_jobs(read, local, columns, bucket.columns)
@@ -175,17 +176,16 @@ class Runner:
         return masks, described
 
     def _borders(self, jobs: Jobs, upload: "_Upload") -> list[cl.Buffer]:
-        blocks = max(1, jobs.border_blocks)
-        borders = upload.empty(blocks * 2 * ROWS, self.real)
-        return [borders, upload.empty(blocks, np.int32), upload.put(jobs.border_offsets), upload.zeros(len(jobs.jobs), np.int32)]
+        rows = (jobs.border_blocks + _BORDER_SLACK) * READ_BLOCK
+        return [upload.empty(rows * 2, self.real), upload.empty(rows // 2, np.int32), upload.put(jobs.border_offsets), upload.zeros(len(jobs.jobs), np.int32)]
 
     def _work_groups(self, jobs: Jobs) -> int:
         a_warp = self.settings.warp // jobs.groups[:, 0]
         warps = int((-(-(jobs.groups[:, 2] - jobs.groups[:, 1]) // a_warp)).max())
         return max(1, min(self.device.compute_units * self.settings.groups_a_unit, -(-warps // self.settings.warps)))
 
-    def collect(self, launched: Launched, log10: np.ndarray) -> tuple[bool, float]:
-        """Wait for a chunk and put its results into `log10[launched.pairs]`; (every letter was known, kernel seconds)."""
+    def collect(self, launched: Launched, log10: np.ndarray) -> tuple[bool, dict[str, float]]:
+        """Wait for a chunk and put its results into `log10[launched.pairs]`; (every letter was known, seconds a kernel)."""
         target = log10[launched.pairs]
         for which, buffer in launched.parts:
             values = np.empty(len(which), self.wide)
@@ -193,7 +193,9 @@ class Runner:
             target[which] = values
         strange = np.empty(1, np.int32)
         cl.enqueue_copy(self.queue, strange, launched.strange)
-        seconds = sum(event.profile.end - event.profile.start for event in launched.kernels) * 1e-9
+        seconds: dict[str, float] = {}
+        for name, event in launched.kernels:
+            seconds[name] = seconds.get(name, 0.0) + (event.profile.end - event.profile.start) * 1e-9
         return not strange[0], seconds
 
 
@@ -223,12 +225,12 @@ class _Upload:
         cl.enqueue_fill_buffer(self.runner.queue, buffer, np.zeros(1, dtype), 0, max(count, 1) * np.dtype(dtype).itemsize)
         return buffer
 
-    def run(self, kernel: Callable, items: int, group: int, *arguments: object) -> cl.Event:
-        """Enqueue after all transfers so far."""
+    def run(self, kernel: cl.Kernel, items: int, group: int, *arguments: object) -> tuple[str, cl.Event]:
+        """Enqueue after all transfers so far; the kernel's name and its event."""
         self.runner.transfers.flush()
         event = kernel(self.runner.queue, (items,), (group,), *arguments, wait_for=self._pending or None)
         self._pending = []
-        return event
+        return kernel.function_name, event
 
 
 def _compact(indices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

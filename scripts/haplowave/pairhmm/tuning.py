@@ -25,10 +25,15 @@ class Settings:
     """Warps a work-group."""
     groups_a_unit: int = 4
     """Work-groups a compute unit holds at once."""
+    block: int = 2
+    """Rows that a lane computes at a time (2 or 4); `long_block`: in the variant LONG."""
+    long_block: int = 4
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
     rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
     long_rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 32: 1.0}, "fp64": {16: 1.0}})
+    build_options: tuple[str, ...] = ()
+    """Compiler options of the main kernels."""
     chunk_bytes: int = 48 << 20
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
 
@@ -67,6 +72,8 @@ def settings(device: Device) -> Settings:
     for name in ("rates", "long_rates"):
         if name in known:
             known[name] = {precision: {int(n): rate for n, rate in rates.items()} for precision, rates in known[name].items()}
+    if "build_options" in known:
+        known["build_options"] = tuple(known["build_options"])
     return dataclasses.replace(base, **known)
 
 
