@@ -1,6 +1,7 @@
 """Edit distance: batches of short pairs (`batch`) and long strings (`distance`, `align`)."""
 
+from haplowave.distance.alignment import Alignment, align
 from haplowave.distance.long import DistanceResult, distance
 from haplowave.distance.short import batch
 
-__all__ = ["DistanceResult", "batch", "distance"]
+__all__ = ["Alignment", "DistanceResult", "align", "batch", "distance"]

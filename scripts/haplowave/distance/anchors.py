@@ -6,12 +6,13 @@ follows can prune with it.
 """
 
 from bisect import bisect_right
+from itertools import pairwise
 
 import numpy as np
 import pyopencl as cl
 
 from haplowave.distance.planes import Planes
-from haplowave.distance.tiles import Sweep, Task, shape_for
+from haplowave.distance.tiles import Sweep, shape_for
 from haplowave.opencl import Device
 
 SEED = 20  # symbols: 4^20 >> any chromosome, and at 15 % difference 4 % of the seeds are still intact
@@ -22,19 +23,22 @@ DETOUR = 64  # an anchor that costs this many more gaps than its neighbours alon
 
 def upper_bound(device: Device, planes: Planes) -> int:
     """Sum of the exact distances of the pieces: at least the distance of the two strings."""
+    return min(int(cut(device, planes)[:, 4].sum()), max(planes.lengths))
+
+
+def cut(device: Device, planes: Planes) -> np.ndarray:
+    """int64 (n, 5): the pieces (top, left, height, width) in order and their exact distances."""
     rectangles = pieces(planes.lengths, anchors(device, planes), 8192 if device.kind == "gpu" else 1024)
-    heights, widths = rectangles[:, 2] - rectangles[:, 0], rectangles[:, 3] - rectangles[:, 1]
-    empty = (heights == 0) | (widths == 0)
-    total = int(np.maximum(heights, widths)[empty].sum())
-    tasks = [
-        Task(int(top), int(left), int(height), int(width), 1, int(width), int(max(height, width)))
-        for (top, left), height, width in zip(rectangles[~empty, :2], heights[~empty], widths[~empty], strict=True)
-    ]
-    if tasks:
+    rectangles[:, 2:] -= rectangles[:, :2]
+    heights, widths = rectangles[:, 2], rectangles[:, 3]
+    costs = np.maximum(heights, widths)
+    solid = (heights > 0) & (widths > 0)
+    tasks = np.stack([rectangles[:, 0], rectangles[:, 1], heights, widths, np.ones_like(widths), widths, costs], axis=1)[solid]
+    if len(tasks):
         sweep = Sweep(device, planes, tasks, shape_for(device, 1))
         sweep.run()
-        total += int(sweep.corners().sum())
-    return min(total, max(planes.lengths))
+        costs[solid] = sweep.corners()
+    return np.concatenate([rectangles, costs[:, None]], axis=1)
 
 
 def anchors(device: Device, planes: Planes) -> np.ndarray:
@@ -101,7 +105,7 @@ def chain(points: np.ndarray, lengths: tuple[int, int]) -> np.ndarray:
 
 
 def pieces(lengths: tuple[int, int], points: np.ndarray, size: int) -> np.ndarray:
-    """int64 (n, 4): rectangles (top, left, bottom, right) from corner to corner, cut at anchors about `size` apart, and evenly in between."""
+    """int64 (n, 4): rectangles (top, left, bottom, right), cut at anchors about `size` apart, and evenly in between."""
     m, n = lengths
     size = max(size, max(m, n) // 8192)
     corners = [(0, 0)]
@@ -110,7 +114,7 @@ def pieces(lengths: tuple[int, int], points: np.ndarray, size: int) -> np.ndarra
             corners.append((i, j))
     corners.append((m, n))
     cuts = []
-    for (top, left), (bottom, right) in zip(corners, corners[1:], strict=False):
+    for (top, left), (bottom, right) in pairwise(corners):
         parts = max(1, min(-(-max(bottom - top, right - left) // (2 * size)), 1 + min(bottom - top, right - left)))
         steps = np.arange(parts, dtype=np.int64)
         cuts.append(np.stack([top + (bottom - top) * steps // parts, left + (right - left) * steps // parts], axis=1))

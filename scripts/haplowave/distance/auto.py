@@ -1,19 +1,23 @@
 """Strategy `auto`: a short wavefront first; then whichever is cheaper, the wavefront on or a bit-parallel sweep.
 
 The wavefront costs about d^2 / 2 cells and d steps that wait for each other, the sweep n * d / 2 cells and n such steps. A short
-wavefront settles what is nearly equal before anything else has begun. What it does not settle gets a bound from anchors (a
-few milliseconds, mostly within some percent of the distance), from which both costs follow; a wavefront that runs past what its bound
-promised cannot happen, because the bound is proven.
+wavefront settles what is nearly equal before anything else has begun. What it does not settle gets a bound from anchors (mostly
+within some percent of the distance), from which both costs follow; that a wavefront goes on longer than its bound promised cannot
+happen, because the bound is proven.
 """
 
 from dataclasses import dataclass
 
-from haplowave.distance.anchors import upper_bound
+import numpy as np
+
+from haplowave.distance.anchors import cut
 from haplowave.distance.bitparallel_tiles import sweep_below
-from haplowave.distance.planes import command_queue, upload
+from haplowave.distance.planes import Planes, command_queue, upload
 from haplowave.distance.strategies import CPU_STRATEGIES, Problem, register
-from haplowave.distance.wavefront import Front
+from haplowave.distance.wavefront import KEEP_EVERY, Front
 from haplowave.opencl import Device
+
+NO_PIECES = np.empty((0, 5), np.int64)
 
 
 @dataclass(frozen=True)
@@ -45,35 +49,54 @@ def costs(device: Device) -> Costs:
 
 @register("auto")
 def auto(problem: Problem) -> int:
-    device, price = problem.device, costs(problem.device)
-    queue = command_queue(device)
-    planes = upload(device, queue, problem.a, problem.b)
-    m, n = planes.lengths
-    limit = max(m, n) if problem.maximum is None else min(max(m, n), problem.maximum)
-    front = Front(device, planes)
-    problem.notes["strategy"] = "wfa"
-    difference = abs(m - n)
-    if difference > limit:
+    device = problem.device
+    planes = upload(device, command_queue(device), problem.a, problem.b)
+    limit = _limit(problem, planes)
+    if abs(planes.lengths[0] - planes.lengths[1]) > limit:
         return limit + 1
-    if difference < price.probe * 4:
+    front, pieces = choose(problem, planes)
+    if front is not None:
+        return finish(problem, front, limit)
+    problem.notes["strategy"] = "bitparallel"
+    if device.kind == "cpu" and "bitparallel" in CPU_STRATEGIES:
+        return CPU_STRATEGIES["bitparallel"](problem)
+    return sweep_below(problem, planes, int(pieces[:, 4].sum()))
+
+
+def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front | None, np.ndarray]:
+    """A wavefront to go on with (or already at its end), or None and the pieces whose costs bound a sweep. keep: as in `Front`."""
+    device, price = problem.device, costs(problem.device)
+    m, n = planes.lengths
+    limit = _limit(problem, planes)
+    front = Front(device, planes, keep=keep)
+    problem.notes["strategy"] = "wfa"
+    if abs(m - n) < price.probe * 4:
         found = front.advance(min(limit, price.probe))
         if not found and front.done > 0.02:  # the rest at the same rate may cost less than looking for anchors
             expected = int(front.radius / front.done)
             if price.wavefront(expected) < 3 * (0.005 + price.look * n):
                 found = front.advance(min(limit, 2 * expected))
-        problem.cells += front.cells
         if found or front.radius >= limit:
-            return limit + 1 if front.distance is None else front.distance
-    tried = front.cells
-    bound = min(upper_bound(device, planes), front.bound)
+            return front, NO_PIECES
+    pieces = cut(device, planes)
+    bound = int(pieces[:, 4].sum())
     problem.notes["bound"] = bound
     problem.report(0.0, bound)
-    if price.wavefront(min(bound, limit)) <= price.sweep(m, n, min(bound, limit)):
-        while front.radius < limit and not front.advance(min(limit, front.radius + 4096)):
-            problem.report(front.done, front.bound)
-        problem.cells += front.cells - tried
-        return limit + 1 if front.distance is None else front.distance
-    problem.notes["strategy"] = "bitparallel"
-    if device.kind == "cpu" and "bitparallel" in CPU_STRATEGIES:
-        return CPU_STRATEGIES["bitparallel"](problem)
-    return sweep_below(problem, planes, bound)
+    affordable = not keep or bound * bound / KEEP_EVERY * front.width < device.global_memory / 8
+    if affordable and price.wavefront(min(bound, limit)) <= price.sweep(m, n, min(bound, limit)):
+        return front, pieces
+    problem.cells += front.cells
+    return None, pieces
+
+
+def finish(problem: Problem, front: Front, limit: int) -> int:
+    """The wavefront to its end, or to `limit`."""
+    while front.radius < limit and front.distance is None and not front.advance(min(limit, front.radius + 4096)):
+        problem.report(front.done, front.bound)
+    problem.cells += front.cells
+    return limit + 1 if front.distance is None else front.distance
+
+
+def _limit(problem: Problem, planes: Planes) -> int:
+    longest = max(planes.lengths)
+    return longest if problem.maximum is None else min(longest, problem.maximum)

@@ -3,7 +3,7 @@
 from haplowave.distance.anchors import upper_bound
 from haplowave.distance.planes import Planes, command_queue, upload
 from haplowave.distance.strategies import Problem, register
-from haplowave.distance.tiles import UNKNOWN, Sweep, Task, shape_for
+from haplowave.distance.tiles import UNKNOWN, Sweep, shape_for, task
 
 BOTH_ENDS = 6 << 20  # symbols; below, tiles are too few to fill a GPU, and two sweeps that meet halve the number of launches
 
@@ -33,8 +33,8 @@ def sweep_below(problem: Problem, planes: Planes, bound: int) -> int:
     return bound + 1 if distance >= UNKNOWN or distance > bound else distance
 
 
-def _tasks(m: int, n: int, bound: int, both: bool) -> list[Task]:
+def _tasks(m: int, n: int, bound: int, both: bool) -> list[tuple[int, ...]]:
     if not both:
-        return [Task(0, 0, m, n, 1, n, bound)]
+        return [task(0, 0, m, n, 1, n, bound)]
     half = n // 2
-    return [Task(0, 0, m, half, 1, n, bound), Task(m - 1, n - 1, m, n - half, -1, n, bound)]
+    return [task(0, 0, m, half, 1, n, bound), task(m - 1, n - 1, m, n - half, -1, n, bound)]

@@ -136,7 +136,7 @@ class _Ladder:
         )  # fmt: skip
 
 
-def _strategy(rung: Rung):  # noqa: ANN202
+def _strategy(rung: Rung):
     def run(problem: Problem) -> int:
         ladder = _Ladder(problem, rung)
         return ladder.by_columns() if rung.stage < 2 else ladder.by_diamonds()

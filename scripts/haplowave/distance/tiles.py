@@ -1,6 +1,6 @@
 """Host side of kernels/distance_tiles.cl: bit-parallel sweeps over one or many rectangles of two strings at once.
 
-A `Task` is a rectangle of the matrix, swept from its top left corner (or, reading both strings backwards, from its bottom right
+A task is a rectangle of the matrix, swept from its top left corner (or, reading both strings backwards, from its bottom right
 one). All tasks of a `Sweep` run side by side, one launch an anti-diagonal of tiles.
 """
 
@@ -34,20 +34,13 @@ class Shape:
         return self.lanes * self.words * self.word_bits
 
 
-@dataclass(frozen=True)
-class Task:
-    """Sweep rows 1..m and columns 1..n; row 1's symbol is a[a_at], column 1's b[b_at], both read in direction `step`.
+def task(a_at: int, b_at: int, m: int, n: int, step: int, whole_n: int, bound: int) -> tuple[int, ...]:
+    """A row of a `Sweep`'s tasks: sweep rows 1..m and columns 1..n of a rectangle.
 
-    `whole`: (M, N), the rectangle that a path of cost <= `bound` must cross to count: M = m; N >= n where the sweep stops early.
+    Row 1's symbol is a[a_at], column 1's b[b_at], both strings read in direction `step`. The whole rectangle is m by `whole_n`, of which
+    the first n columns are swept; paths across it that cost more than `bound` need not be found.
     """
-
-    a_at: int
-    b_at: int
-    m: int
-    n: int
-    step: int
-    whole_n: int
-    bound: int
+    return a_at, b_at, m, n, step, whole_n, bound
 
 
 def shape_for(device: Device, rows: int) -> Shape:
@@ -60,20 +53,22 @@ def shape_for(device: Device, rows: int) -> Shape:
 
 
 class Sweep:
-    """State of the tasks on the device; `run` advances all of them to their ends, `launch` counts the anti-diagonals done."""
+    """State of the tasks (int64 array or list of rows, see `task`) on the device; `launch` counts the anti-diagonals done.
 
-    def __init__(self, device: Device, planes: Planes, tasks: list[Task], shape: Shape):
-        self.device, self.planes, self.tasks, self.shape = device, planes, tasks, shape
+    swapped: rows are symbols of b and columns symbols of a, in the tasks and in all results.
+    """
+
+    def __init__(self, device: Device, planes: Planes, tasks: np.ndarray | list[tuple[int, ...]], shape: Shape, swapped: bool = False):
+        self.device, self.planes, self.shape = device, planes, shape
+        self.tasks = np.asarray(tasks, np.int64).reshape(-1, 7)
+        self.rows_text, self.columns_text = (planes.b, planes.a) if swapped else (planes.a, planes.b)
         self.queue = planes.queue
         self.group = 64 if shape.lanes == 32 else 1
         defines = {"LANES": shape.lanes, "K": shape.words, "BITS": planes.bits, "CHUNK": shape.chunk, "GROUP": self.group, "UNROLL": 2}
         if device.is_nvidia:
             defines["NVIDIA"] = 1
         self.program = device.build("distance_tiles.cl", defines)
-        self.m = np.array([task.m for task in tasks], np.int64)
-        self.n = np.array([task.n for task in tasks], np.int64)
-        self.whole_n = np.array([task.whole_n for task in tasks], np.int64)
-        self.bound = np.array([task.bound for task in tasks], np.int64)
+        self.m, self.n, self.whole_n, self.bound = (np.ascontiguousarray(self.tasks[:, field]) for field in (2, 3, 5, 6))
         self.strips = -(-self.m // shape.rows)
         self.chunks = -(-self.n // shape.chunk)
         self.launch = 0
@@ -84,10 +79,7 @@ class Sweep:
         context, flags = self.device.context, cl.mem_flags.READ_WRITE
         strips, chunks = int(self.strips.sum()), int(self.chunks.sum())
         fields = np.zeros((len(self.tasks), FIELDS), np.int64)
-        fields[:, 0] = [task.a_at for task in self.tasks]
-        fields[:, 1] = [task.b_at for task in self.tasks]
-        fields[:, 2], fields[:, 3] = self.m, self.n
-        fields[:, 4] = [task.step for task in self.tasks]
+        fields[:, :5] = self.tasks[:, :5]
         fields[:, 5], fields[:, 6], fields[:, 7] = self.whole_n - self.m, self.whole_n, self.bound
         fields[1:, 8], fields[1:, 9] = np.cumsum(self.strips)[:-1], np.cumsum(self.chunks)[:-1]
         self.problems = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=fields)
@@ -101,24 +93,27 @@ class Sweep:
         for name, value in (("strip_last", np.int32(-2)), ("chunk_strip", np.int64(-2)), ("computed", np.uint32(0))):
             cl.enqueue_fill_buffer(self.queue, self.state[name], value, 0, sizes[name])
         kernel = cl.Kernel(self.program, "tiles")
-        kernel.set_args(self.planes.a, self.planes.b, self.problems, *(self.state[name] for name in sizes), np.int64(0))
+        kernel.set_args(self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0))
         self.kernel, self.launch_argument = kernel, 3 + len(sizes)
 
-    def _widest(self, launch: int) -> int:
-        """Tiles of the task that has most of them on anti-diagonal `launch` (the kernel uses the same limits)."""
+    def _widths(self, launch: int) -> list[int]:
+        """From `launch` on, for some launches: tiles of the task that has most of them (the kernel uses the same limits)."""
+        launches = np.arange(launch, min(self.launches, launch + max(1, (1 << 18) // len(self.tasks))))[:, None]
         rows, chunk = self.shape.rows, self.shape.chunk
         difference = self.whole_n - self.m
         lowest, highest = -((self.bound - difference) // 2), (self.bound + difference) // 2
-        first = np.maximum(np.maximum(0, launch - self.chunks + 1), -((highest + rows - launch * chunk) // (rows + chunk)))
-        final = np.minimum(np.minimum(self.strips - 1, launch), ((launch + 1) * chunk - lowest) // (rows + chunk))
-        return int((final - first).max()) + 1
+        first = np.maximum(np.maximum(0, launches - self.chunks + 1), -((highest + rows - launches * chunk) // (rows + chunk)))
+        final = np.minimum(np.minimum(self.strips - 1, launches), ((launches + 1) * chunk - lowest) // (rows + chunk))
+        return ((final - first).max(axis=1) + 1).tolist()
 
     def run(self, until: int | None = None, report: Callable[[float], None] | None = None) -> None:
         """Enqueue launches up to `until` (default: all), and wait for them."""
         until = self.launches if until is None else min(until, self.launches)
         per_group = max(1, self.group // self.shape.lanes)
+        widths: list[int] = []
         while self.launch < until:
-            count = self._widest(self.launch)
+            widths = widths or self._widths(self.launch)[::-1]
+            count = widths.pop()
             if count > 0:
                 self.kernel.set_arg(self.launch_argument, np.int64(self.launch))
                 groups = -(-count // per_group)
@@ -148,13 +143,13 @@ class Sweep:
         return np.where(corner <= self.bound, corner, UNKNOWN)
 
     def meetings(self) -> np.ndarray:
-        """int64 (pairs, 2): for tasks 2p (forward) and 2p + 1 (backward), the least sum over the rows where they meet, and that row."""
+        """int64 (pairs, 3), tasks 2p (forward) and 2p + 1 (backward): least sum where they meet, the row of it, the forward part of it."""
         context = self.device.context
         base = np.zeros(len(self.tasks), np.int64)
         base[1:] = np.cumsum(self.m + 1)[:-1]
         base_buffer = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=base)
         values = cl.Buffer(context, cl.mem_flags.READ_WRITE, int((self.m + 1).sum()) * 8)
-        best = np.empty((len(self.tasks) // 2, 2), np.int64)
+        best = np.empty((len(self.tasks) // 2, 3), np.int64)
         best_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, best.nbytes)
         state = self.state
         cl.Kernel(self.program, "last_column")(

@@ -1,4 +1,8 @@
-"""Host side of kernels/distance_wavefront.cl, and the strategy `wfa`."""
+"""Host side of kernels/distance_wavefront.cl, and the strategy `wfa`.
+
+For an alignment the wave is stored every KEEP_EVERY columns; the path back computes the columns between two stored waves again, only
+on the diagonals that can lead to where it is, so memory is d^2 / KEEP_EVERY and time d * KEEP_EVERY cells.
+"""
 
 from dataclasses import dataclass, field
 
@@ -10,12 +14,17 @@ from haplowave.distance.strategies import Problem, register
 from haplowave.opencl import Device
 
 NOWHERE = -(1 << 29)
+KEEP_EVERY = 60  # columns between stored waves: below half a group of `retrace`
+RETRACE_GROUP = 128
 _UNFOUND = np.iinfo(np.int32).max
 
 
 @dataclass
 class Front:
-    """The wave at `radius` edits on the device. `distance`: None until found; `bound`: an upper bound of it; `cells`: computed so far."""
+    """The wave at `radius` edits on the device. `distance`: None until found; `bound`: an upper bound of it; `cells`: computed so far.
+
+    `keep`: store waves on the way, for `path`.
+    """
 
     device: Device
     planes: Planes
@@ -23,6 +32,9 @@ class Front:
     distance: int | None = None
     bound: int = 0
     cells: int = 0
+    keep: bool = False
+    kept: list[tuple[int, int, int, int]] = field(default_factory=list)  # radius, first diagonal, entries, offset in `store`
+    store: cl.Buffer | None = None
     _waves: list[cl.Buffer] = field(default_factory=list)
     _base: int = 0
     _size: int = 0
@@ -31,6 +43,8 @@ class Front:
         self.queue = self.planes.queue
         self.m, self.n = self.planes.lengths
         self.bound = max(self.m, self.n)
+        self.value = np.int32 if self.bound < (1 << 31) - (1 << 20) else np.int64
+        self.width = np.dtype(self.value).itemsize
         # wide fronts: small groups give the scheduler more to choose from; a narrow one: everything in one group
         self.wide, self.narrow = (512, 1024) if self.device.kind == "gpu" else (256, 256)
         self.narrow = min(self.narrow, self.device.device.max_work_group_size)
@@ -39,11 +53,11 @@ class Front:
         cl.enqueue_copy(self.queue, self.control, np.array([_UNFOUND, self.bound, 0, 0], np.int32))
         self._kernels = {group: self._kernel(group) for group in {self.wide, self.narrow}}
 
-    def _kernel(self, group: int) -> cl.Kernel:
-        defines = {"BITS": self.planes.bits, "GROUP": group, "VALUE": "int"}
+    def _kernel(self, group: int, name: str = "advance") -> cl.Kernel:
+        defines = {"BITS": self.planes.bits, "GROUP": group, "VALUE": "long" if self.value is np.int64 else "int"}
         if self.device.is_nvidia:
             defines["NVIDIA"] = 1
-        return cl.Kernel(self.device.build("distance_wavefront.cl", defines), "advance")
+        return cl.Kernel(self.device.build("distance_wavefront.cl", defines), name)
 
     def _range(self, radius: int) -> tuple[int, int]:
         """Diagonals worth computing up to `radius`, as far as the host knows."""
@@ -59,10 +73,11 @@ class Front:
         base = (first + last - wanted) // 2
         grown = []
         for index in range(2):
-            buffer = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, wanted * 4)
-            cl.enqueue_fill_buffer(self.queue, buffer, np.int32(NOWHERE), 0, wanted * 4)
+            buffer = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, wanted * self.width)
+            cl.enqueue_fill_buffer(self.queue, buffer, self.value(NOWHERE), 0, wanted * self.width)
             if self._size:
-                cl.enqueue_copy(self.queue, buffer, self._waves[index], byte_count=self._size * 4, dst_offset=(self._base - base) * 4)
+                old, there = self._size * self.width, (self._base - base) * self.width
+                cl.enqueue_copy(self.queue, buffer, self._waves[index], byte_count=old, dst_offset=there)
             grown.append(buffer)
         self._waves, self._base, self._size = grown, base, wanted
 
@@ -74,15 +89,53 @@ class Front:
         else:
             columns = min(limit - self.radius, self.wide // 8)
             group, halo = self.wide, columns
+        if self.keep:
+            columns = min(columns, KEEP_EVERY)
+            halo = min(halo, columns)
         first, last = self._range(self.radius + columns)
+        if last < first:  # no diagonal can still beat the bound: the end has been reached
+            self.radius = limit
+            return
         self._reserve(first - group, last + group)
         groups = 1 if halo == 0 else -(-(last - first + 1) // (group - 2 * halo))
-        self._kernels[group](
-            self.queue, (groups * group,), (group,), self.planes.a, self.planes.b, np.int32(self.m), np.int32(self.n), self._waves[0],
-            self._waves[1], np.int32(self._base), np.int32(first), np.int32(self.radius), np.int32(columns), np.int32(halo), self.control,
-        )  # fmt: skip
+        texts = (self.planes.a, self.planes.b, self.value(self.m), self.value(self.n))
+        where = (self.value(self._base), self.value(first), self.value(self.radius), np.int32(columns), np.int32(halo))
+        self._kernels[group](self.queue, (groups * group,), (group,), *texts, *self._waves, *where, self.control)
         self._waves.reverse()
         self.radius += columns
+        if self.keep:
+            self._keep(first, last)
+
+    def _keep(self, first: int, last: int) -> None:
+        offset = self.kept[-1][3] + self.kept[-1][2] if self.kept else 0
+        size = last - first + 1
+        if self.store is None or (offset + size) * self.width > self.store.size:
+            grown = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(1 << 20, 2 * (offset + size) * self.width))
+            if self.store is not None:
+                cl.enqueue_copy(self.queue, grown, self.store, byte_count=offset * self.width)
+            self.store = grown
+        cl.enqueue_copy(
+            self.queue, self.store, self._waves[0], byte_count=size * self.width, src_offset=(first - self._base) * self.width,
+            dst_offset=offset * self.width,
+        )  # fmt: skip
+        self.kept.append((self.radius, first, size, offset))
+
+    def path(self) -> tuple[np.ndarray, np.ndarray]:
+        """Once found: edits (uint8; 0 for the start, 1 substitution, 2 of a only, 3 of b only) and the matches after each, (distance + 1,)."""
+        context, count = self.device.context, (self.distance or 0) + 1
+        waves = [(-1, 0, 0, 0)] + [wave for wave in self.kept if wave[0] < (self.distance or 0)]
+        columns = np.array(waves, np.int64).T
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        radii, firsts, sizes, offsets = (cl.Buffer(context, flags, hostbuf=np.ascontiguousarray(column)) for column in columns)
+        operation, matches = np.empty(count, np.uint8), np.empty(count, self.value)
+        outputs = [cl.Buffer(context, cl.mem_flags.WRITE_ONLY, array.nbytes) for array in (operation, matches)]
+        history = cl.Buffer(context, cl.mem_flags.READ_WRITE, (KEEP_EVERY + 1) * RETRACE_GROUP * self.width)
+        texts = (self.planes.a, self.planes.b, self.value(self.m), self.value(self.n))
+        stored = (self.store, offsets, firsts, sizes, radii, np.int32(len(waves)), self.value(self.distance or 0))
+        self._kernel(RETRACE_GROUP, "retrace")(self.queue, (RETRACE_GROUP,), (RETRACE_GROUP,), *texts, *stored, history, *outputs)
+        for array, buffer in zip((operation, matches), outputs, strict=True):
+            cl.enqueue_copy(self.queue, array, buffer)
+        return operation, matches
 
     def advance(self, limit: int, between: int = 8) -> bool:
         """Go on to radius `limit` (or a little less past the end); look at the device every `between` launches. True once found."""
@@ -97,7 +150,7 @@ class Front:
     def _look(self) -> None:
         control = np.empty(4, np.int32)
         cl.enqueue_copy(self.queue, control, self.control)
-        self.bound = int(control[1])
+        self.bound = min(self.bound, int(control[1]))
         self.cells = int(control[2:].view(np.uint64)[0])
         if control[0] != _UNFOUND:
             self.distance = int(control[0])

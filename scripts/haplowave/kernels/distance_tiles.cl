@@ -290,7 +290,7 @@ __kernel void last_column(__global const long *restrict problems, __global const
     }
 }
 
-// best[2 pair], best[2 pair + 1] = min over i of forward[i] + backward[m - i], and the least such i. Problems 2 pair and 2 pair + 1.
+// best[3 pair + 0, 1, 2] = min over i of forward[i] + backward[m - i], the least such i, forward[i]. Problems 2 pair and 2 pair + 1.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void meet(__global const long *restrict problems, __global const long *restrict row_base, __global const long *restrict values,
           __global long *restrict best) {
@@ -309,6 +309,7 @@ void meet(__global const long *restrict problems, __global const long *restrict 
     if (lane) return;
     for (int other = 1; other < 64; other++)
         if (least[other] < value || (least[other] == value && where[other] < at)) { value = least[other]; at = where[other]; }
-    best[2 * pair] = value;
-    best[2 * pair + 1] = at;
+    best[3 * pair] = value;
+    best[3 * pair + 1] = at;
+    best[3 * pair + 2] = forward[at];
 }

@@ -38,14 +38,88 @@ inline VALUE matching(__global const uint *restrict a, __global const uint *rest
     return min(limit, length);
 }
 
+// `value` extended along its diagonal in every item with `valid`; all items of the group call it together. asked: 3 GROUP entries,
+// counts: 4, counts[turn] zero on entry; counts[1 - turn] is zero on return.
+inline VALUE extended(__global const uint *restrict a, __global const uint *restrict b, VALUE value, VALUE down, VALUE right, VALUE end,
+                      bool valid, int lane, int turn, __local VALUE *asked, __local int *counts) {
+    __local VALUE *asked_i = asked, *asked_j = asked + GROUP, *asked_left = asked + 2 * GROUP;
+    __local int *asking = counts + turn, *nearest = counts + 2;
+    VALUE i = value + down, j = value + right, left = end - value;
+    bool asks = false;
+    if (valid) {
+        const VALUE run = matching(a, b, i, j, left, SOLO_TURNS, &asks);
+        value += run;
+        left -= run;
+        i += run;
+        j += run;
+    }
+    int place = -1;
+    if (asks) {
+        place = atomic_inc(asking);
+        asked_i[place] = i;
+        asked_j[place] = j;
+        asked_left[place] = left;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int count = *asking;
+    if (lane == 0) counts[1 - turn] = 0;
+    while (count > GROUP / 16) { // long repeats on many diagonals: every item by itself
+        if (asks) {
+            const VALUE run = matching(a, b, i, j, left, REPEAT_TURNS, &asks);
+            value += run;
+            left -= run;
+            i += run;
+            j += run;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lane == 0) *asking = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        place = -1;
+        if (asks) {
+            place = atomic_inc(asking);
+            asked_i[place] = i;
+            asked_j[place] = j;
+            asked_left[place] = left;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        count = *asking;
+    }
+    for (int which = 0; which < count; which++) { // few long matches: all items on one after the other
+        const VALUE group_i = asked_i[which], group_j = asked_j[which], limit = asked_left[which];
+        VALUE base = 0;
+        int phase = 0;
+        if (lane == 0) nearest[0] = GROUP * 32;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        while (base < limit) {
+            const VALUE at = base + 32 * lane;
+            if (at < limit) {
+                const uint different = mismatches(a, b, group_i + at, group_j + at);
+                if (different) atomic_min(&nearest[phase], 32 * lane + lowest_one(different));
+            }
+            if (lane == 0) nearest[1 - phase] = GROUP * 32;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            const int first = nearest[phase];
+            base += first;
+            phase = 1 - phase;
+            if (first < GROUP * 32) break;
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (place == which) value += min(base, limit);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return value;
+}
+
+inline VALUE magnitude(VALUE x) { return x < 0 ? -x : x; }
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void advance(__global const uint *restrict a, __global const uint *restrict b, const VALUE m, const VALUE n,
              __global const VALUE *restrict before, __global VALUE *restrict after, const VALUE k_base, const VALUE k_first,
              const VALUE radius, const int columns, const int halo, __global int *restrict control) {
     __local VALUE wave[2][GROUP + 2];
+    __local VALUE asked[3 * GROUP];
+    __local int counts[4];
     __local VALUE group_bound;
-    __local VALUE asked_i[GROUP], asked_j[GROUP], asked_left[GROUP], gain[GROUP];
-    __local int asked[2], nearest[2];
     __local uint group_cells;
     __local int found;
     const int lane = get_local_id(0);
@@ -57,7 +131,7 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
     if (lane == 0) {
         wave[0][0] = wave[0][GROUP + 1] = wave[1][0] = wave[1][GROUP + 1] = NOWHERE;
         group_bound = control[1];
-        asked[0] = asked[1] = 0;
+        counts[0] = counts[1] = 0;
         group_cells = 0;
         found = 0;
     }
@@ -67,90 +141,23 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
     for (; column <= columns; column++) {
         const VALUE r = radius + column;
         __local const VALUE *old = wave[(column - 1) & 1];
-        __local VALUE *next = wave[column & 1];
-        const bool valid = exists && (k < 0 ? -k : k) <= r && (k - difference < 0 ? difference - k : k - difference) <= group_bound - r
+        VALUE value = NOWHERE;
+        bool valid = exists && magnitude(k) <= r && magnitude(k - difference) <= group_bound - r
             && (halo == 0 || (lane >= column && lane < GROUP - column));
-        VALUE value = NOWHERE, i = 0, j = 0, left = 0;
-        bool asks = false;
         if (valid) {
-            value = max(max(old[lane + 2] + (k >= 0), old[lane + 1] + 1), old[lane] + (k <= 0));
-            if (r == 0) value = 0;
+            value = r == 0 ? 0 : max(max(old[lane + 2] + (k >= 0), old[lane + 1] + 1), old[lane] + (k <= 0));
             value = min(value, end);
-            if (value >= 0) {
-                cells++;
-                i = value + down;
-                j = value + right;
-                left = end - value;
-                const VALUE run = matching(a, b, i, j, left, SOLO_TURNS, &asks);
-                value += run;
-                left -= run;
-                i += run;
-                j += run;
-            } else
-                value = NOWHERE;
+            valid = value >= 0;
+            cells += valid;
         }
-        __local int *asking = &asked[column & 1];
-        int place = -1;
-        if (asks) {
-            place = atomic_inc(asking);
-            asked_i[place] = i;
-            asked_j[place] = j;
-            asked_left[place] = left;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        int count = *asking;
-        if (lane == 0) asked[(column + 1) & 1] = 0;
-        while (count > GROUP / 16) { // long repeats on many diagonals: every item by itself
-            if (asks) {
-                const VALUE run = matching(a, b, i, j, left, REPEAT_TURNS, &asks);
-                value += run;
-                left -= run;
-                i += run;
-                j += run;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (lane == 0) *asking = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            place = -1;
-            if (asks) {
-                place = atomic_inc(asking);
-                asked_i[place] = i;
-                asked_j[place] = j;
-                asked_left[place] = left;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            count = *asking;
-        }
-        for (int which = 0; which < count; which++) { // few long matches: all items on one after the other
-            const VALUE group_i = asked_i[which], group_j = asked_j[which], limit = asked_left[which];
-            VALUE base = 0;
-            int turn = 0;
-            if (lane == 0) nearest[0] = GROUP * 32;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            while (base < limit) {
-                const VALUE at = base + 32 * lane;
-                if (at < limit) {
-                    const uint different = mismatches(a, b, group_i + at, group_j + at);
-                    if (different) atomic_min(&nearest[turn], 32 * lane + lowest_one(different));
-                }
-                if (lane == 0) nearest[1 - turn] = GROUP * 32;
-                barrier(CLK_LOCAL_MEM_FENCE);
-                const int first = nearest[turn];
-                base += first;
-                turn = 1 - turn;
-                if (first < GROUP * 32) break;
-                barrier(CLK_LOCAL_MEM_FENCE);
-            }
-            if (place == which) value += min(base, limit);
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        next[lane + 1] = value;
+        value = extended(a, b, value, down, right, end, valid, lane, column & 1, asked, counts);
+        wave[column & 1][lane + 1] = valid ? value : NOWHERE;
         if (valid && k == difference) {
             if (value >= end) {
                 atomic_min(&control[0], (int)r);
                 found = 1;
             }
-            if (value >= 0) group_bound = min(group_bound, r + end - value);
+            group_bound = min(group_bound, r + end - value);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (found) break;
@@ -163,5 +170,80 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
     if (lane == 0) {
         const uint total = atomic_add((__global uint *)&control[2], group_cells);
         if (total + group_cells < total) atomic_inc((__global uint *)&control[3]);
+    }
+}
+
+// The path back, by one work-group: from the last of `stored` waves (first[s], radii[s], entries from offsets[s] on) the columns up to the
+// end are computed again on the diagonals that can lead there, kept in history[column * GROUP + item], and walked back; then the same from
+// the wave before, and so on. A stretch between two waves is at most GROUP / 2 - 2 columns. Wave 0 stands for the start (radius -1).
+// operation[r], matches[r]: edit r (0 none, 1 substitution, 2 symbol of a only, 3 symbol of b only) and the matches that follow it.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+void retrace(__global const uint *restrict a, __global const uint *restrict b, const VALUE m, const VALUE n, __global const VALUE *restrict waves,
+             __global const long *restrict offsets, __global const long *restrict firsts, __global const long *restrict sizes,
+             __global const long *restrict radii, const int stored, const VALUE distance, __global VALUE *restrict history,
+             __global uchar *restrict operation, __global VALUE *restrict matches) {
+    __local VALUE wave[2][GROUP + 2];
+    __local VALUE asked[3 * GROUP];
+    __local int counts[4];
+    __local VALUE walked;
+    const int lane = get_local_id(0);
+    VALUE target = n - m; // the diagonal of the path at the end of the stretch
+    VALUE until = distance;
+    for (int s = stored - 1; s >= 0; s--) {
+        const VALUE radius = (VALUE)radii[s];
+        const VALUE k = target - GROUP / 2 + lane;
+        const VALUE down = max((VALUE)0, -k), right = max((VALUE)0, k);
+        const bool exists = k >= -m && k <= n;
+        const VALUE end = exists ? min(m - down, n - right) : NOWHERE;
+        const long entry = (long)k - firsts[s];
+        const VALUE start = exists && radius >= 0 && entry >= 0 && entry < sizes[s] ? waves[offsets[s] + entry] : NOWHERE;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        wave[0][lane + 1] = start;
+        history[lane] = start;
+        if (lane == 0) {
+            wave[0][0] = wave[0][GROUP + 1] = wave[1][0] = wave[1][GROUP + 1] = NOWHERE;
+            counts[0] = counts[1] = 0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int columns = (int)(until - radius);
+        for (int column = 1; column <= columns; column++) {
+            const VALUE r = radius + column;
+            __local const VALUE *old = wave[(column - 1) & 1];
+            VALUE value = NOWHERE;
+            bool valid = exists && magnitude(k) <= r && magnitude(k - target) <= columns - column;
+            if (valid) {
+                value = r == 0 ? 0 : max(max(old[lane + 2] + (k >= 0), old[lane + 1] + 1), old[lane] + (k <= 0));
+                value = min(value, end);
+                valid = value >= 0;
+            }
+            value = extended(a, b, value, down, right, end, valid, lane, column & 1, asked, counts);
+            wave[column & 1][lane + 1] = valid ? value : NOWHERE;
+            history[(long)column * GROUP + lane] = valid ? value : NOWHERE;
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        if (lane == 0) {
+            VALUE diagonal = target;
+            for (int column = columns; column >= 1; column--) {
+                const VALUE r = radius + column;
+                const int item = (int)(diagonal - target) + GROUP / 2;
+                const VALUE value = history[(long)column * GROUP + item];
+                if (r == 0) {
+                    operation[0] = 0;
+                    matches[0] = value;
+                    continue;
+                }
+                __global const VALUE *old = history + (long)(column - 1) * GROUP + item;
+                const VALUE above = old[1] + (diagonal >= 0), same = old[0] + 1, under = old[-1] + (diagonal <= 0);
+                const VALUE reached = max(max(above, same), under);
+                operation[r] = same == reached ? 1 : above == reached ? 2 : 3;
+                matches[r] = value - reached;
+                diagonal += same == reached ? 0 : above == reached ? 1 : -1;
+            }
+            walked = diagonal;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        target = walked;
+        until = radius;
     }
 }

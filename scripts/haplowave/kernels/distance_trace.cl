@@ -1,0 +1,70 @@
+// Small rectangles of an alignment, one a work-item: the bit-parallel matrix is kept whole (its vertical differences, two bits a cell) and
+// walked back. Recurrence: see distance_tiles.cl. With v[i,j] = D[i,j] - D[i-1,j], an optimal step back from (i, j) is
+//     diagonal where a_i = b_j; otherwise up where v[i,j] = 1; otherwise left where v[i,j-1] = -1; otherwise diagonal (substitution).
+//
+// leaves: 4 longs each: position in a, position in b, rows, columns (both 1..LEAF).
+// kept: [LEAF + 1 columns][WORDS][2][leaf]. operations: [leaf][2 LEAF], from the end of the rectangle backwards; steps: their number.
+// 0 match, 1 substitution, 2 symbol of a only, 3 symbol of b only.
+
+#include "distance_planes.cl"
+
+#define WORDS (LEAF / 64)
+
+__kernel void trace(__global const uint *restrict a, __global const uint *restrict b, __global const long *restrict leaves, const int count,
+                    __global ulong *restrict kept, __global uchar *restrict operations, __global int *restrict steps) {
+    const int leaf = get_global_id(0);
+    if (leaf >= count) return;
+    const long a_at = leaves[4L * leaf], b_at = leaves[4L * leaf + 1];
+    const int m = (int)leaves[4L * leaf + 2], n = (int)leaves[4L * leaf + 3];
+#define KEPT(column, word, which) kept[(((long)(column) * WORDS + (word)) * 2 + (which)) * count + leaf]
+    ulong rows[BITS][WORDS], pv[WORDS], mv[WORDS];
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) {
+#pragma unroll
+        for (int plane = 0; plane < BITS; plane++)
+            rows[plane][word] = (ulong)plane_word(a, plane, a_at + 64 * word) | (ulong)plane_word(a, plane, a_at + 64 * word + 32) << 32;
+        KEPT(0, word, 0) = pv[word] = ~0UL;
+        KEPT(0, word, 1) = mv[word] = 0;
+    }
+    for (int j = 0; j < n; j++) {
+        ulong symbol[BITS];
+#pragma unroll
+        for (int plane = 0; plane < BITS; plane++) symbol[plane] = 0UL - (ulong)(plane_word(b, plane, b_at + j) & 1u);
+        ulong hp = 1, hm = 0;
+#pragma unroll
+        for (int word = 0; word < WORDS; word++) {
+            ulong different = rows[0][word] ^ symbol[0];
+#pragma unroll
+            for (int plane = 1; plane < BITS; plane++) different |= rows[plane][word] ^ symbol[plane];
+            ulong eq = ~different;
+            const ulong xv = eq | mv[word];
+            eq |= hm;
+            const ulong xh = (((eq & pv[word]) + pv[word]) ^ pv[word]) | eq;
+            const ulong ph = mv[word] | ~(xh | pv[word]), mh = pv[word] & xh;
+            const ulong phs = (ph << 1) | hp, mhs = (mh << 1) | hm;
+            hp = ph >> 63;
+            hm = mh >> 63;
+            KEPT(j + 1, word, 0) = pv[word] = mhs | ~(xv | phs);
+            KEPT(j + 1, word, 1) = mv[word] = phs & xv;
+        }
+    }
+    __global uchar *out = operations + (long)leaf * 2 * LEAF;
+    int i = m, j = n, step = 0;
+    while (i > 0 || j > 0) {
+        int operation;
+        if (j == 0)
+            operation = 2;
+        else if (i == 0)
+            operation = 3;
+        else if (!(mismatches(a, b, a_at + i - 1, b_at + j - 1) & 1u))
+            operation = 0;
+        else {
+            const int word = (i - 1) >> 6, bit = (i - 1) & 63;
+            operation = (KEPT(j, word, 0) >> bit) & 1 ? 2 : (KEPT(j - 1, word, 1) >> bit) & 1 ? 3 : 1;
+        }
+        i -= operation != 3;
+        j -= operation != 2;
+        out[step++] = (uchar)operation;
+    }
+    steps[leaf] = step;
+}
