@@ -72,6 +72,8 @@ typedef long8 count_t;
 #define EACH(type, f) (type)(f(s0), f(s1), f(s2), f(s3), f(s4), f(s5), f(s6), f(s7))
 typedef ulong8 __attribute__((aligned(8))) word_at;
 #define LANE(x, l) x.l
+#define LARGEST_4(x) max(max((x).s0, (x).s1), max((x).s2, (x).s3))
+#define LARGEST(x) LARGEST_4(max((x).lo, (x).hi))
 #define SAVE(x, p) *(__global int8_at*)(p) = convert_int8(x)
 #elif LANES == 4
 typedef ulong4 word_t;
@@ -80,6 +82,7 @@ typedef long4 count_t;
 #define EACH(type, f) (type)(f(s0), f(s1), f(s2), f(s3))
 typedef ulong4 __attribute__((aligned(8))) word_at;
 #define LANE(x, l) x.l
+#define LARGEST(x) max(max((x).s0, (x).s1), max((x).s2, (x).s3))
 #define SAVE(x, p) *(__global int4_at*)(p) = convert_int4(x)
 #else
 typedef ulong word_t;
@@ -87,6 +90,7 @@ typedef long count_t;
 #define EACH(type, f) (type)(f(s0))
 typedef ulong word_at;
 #define LANE(x, l) x
+#define LARGEST(x) (x)
 #define SAVE(x, p) *(p) = (int)(x)
 #endif
 
@@ -122,9 +126,7 @@ __kernel void distances(__global const ulong* planes, __global const long* query
     const count_t begin = EACH(count_t, BEGIN), length = EACH(count_t, LENGTH);
     const count_t first_word = EACH(count_t, FIRST_WORD), lead = EACH(count_t, LEAD_WORDS);
     count_t score = EACH(count_t, ROWS), best = score;
-    long columns = 0; /* of the longest target */
-#define LONGEST(l) (columns = max(columns, (long)LANE(length, l)))
-    (void)EACH(count_t, LONGEST);
+    const long columns = LARGEST(length);
     __global ulong* border = scratch + scratch_begin[group] + lane;
 
     for (int strip = 0; strip < count; strip++) {
