@@ -19,6 +19,12 @@
 #define MIN(x, y) ((x) < (y) ? (x) : (y)) /* the built-ins are calls in PoCL's x86 builds */
 #define MAX(x, y) ((x) > (y) ? (x) : (y))
 #define COMPONENTS (TWO_PIECE ? 5 : 3)
+/* Levels never overlap, which a compiler cannot see. */
+#if LANES == 1 && defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT
+#endif
 #if LANES > 1
 #define SYNC barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
@@ -123,6 +129,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void advance(
             __global int* I2_out = M + 3 * width;
             __global int* D2_out = M + 4 * width;
 #endif
+            INDEPENDENT
             for (int k = low + lane; k <= high; k += LANES) {
                 const int end = MIN(m, n - k);
                 int insertion = MAX(Mo[k - 1], I[k - 1]);
