@@ -38,7 +38,7 @@ _FORMAT = (
     ("PL", "G", "Integer", "Phred-scaled genotype likelihoods, the best 0"),
     ("PS", "1", "Integer", "Phase set: position of its first site"),
 )
-_DECIMALS = {"AF": 4, "ARTQ": 2, "FS": 3, "MQ": 2, "MQRankSum": 3, "QD": 2, "ReadPosRankSum": 3, "SOR": 3}
+_DECIMALS = {"AF": 4, "ARTQ": 1, "FS": 3, "MQ": 2, "MQRankSum": 3, "QD": 2, "ReadPosRankSum": 3, "SOR": 3}
 
 
 def header_text(contigs: Mapping[str, int], samples: Sequence[str], options: GenotypeOptions) -> str:
@@ -79,7 +79,7 @@ def record_text(call: Call, ploidies: Sequence[int]) -> str:
         ".",
         call.alleles[0],
         ",".join(call.alleles[1:]),
-        f"{call.quality:.2f}",
+        f"{call.quality:.1f}",
         ";".join(call.filters) or "PASS",
         info or ".",
         ":".join(fields),
