@@ -1,9 +1,10 @@
 """Check the alignment files against the reference and write one BED file a chunk."""
 
 import argparse
+from pathlib import Path
 
 from haplowave import cli
-from haplowave.plan import write_chunks
+from haplowave.plan import remove_other_chunks, write_chunks
 
 if __name__ == "__main__":
     parser = cli.parser(__doc__)
@@ -15,6 +16,8 @@ if __name__ == "__main__":
     parser.add_argument("--chunk-size", type=int, required=True, help="positions of a chunk")
     parser.add_argument("--output", nargs="+", required=True, help="one BED a chunk, as many as there are chunks")
 
+    parser.add_argument("--clean", help="folder of results from which files of other chunks are removed")
+
     def main(arguments: argparse.Namespace) -> None:
         write_chunks(
             reference=arguments.reference,
@@ -25,5 +28,7 @@ if __name__ == "__main__":
             chunk_size=arguments.chunk_size,
             outputs=arguments.output,
         )
+        if arguments.clean:
+            remove_other_chunks(arguments.clean, [Path(output).stem for output in arguments.output])
 
     cli.run(main, parser)

@@ -10,6 +10,7 @@ from haplowave.config import Config
 from haplowave.errors import UserError
 from haplowave.files import atomic_path
 from haplowave.io import checks, dictionary, intervals
+from haplowave.io.coverage import covered_spans
 from haplowave.io.reference import index_paths, is_bgzipped
 from haplowave.io.samples import Sample, parse_samples, read_samples
 
@@ -120,11 +121,20 @@ def _first_alignments(samples: Sequence[Sample]) -> Path:
 def chunk_intervals(
     targets: Sequence[intervals.Interval], chunk_size: int, alignments: Sequence[Path]
 ) -> dict[str, list[intervals.Interval]]:
-    """Chunk name -> intervals. Contigs that no alignment file has reads on are left out: they can have no calls."""
-    seen = [checks.contigs_with_reads(path) for path in alignments]
-    if None not in seen:
-        alive = set().union(*(names for names in seen if names is not None))
-        targets = [interval for interval in targets if interval.contig in alive]
+    """Chunk name -> intervals. What lies before the first or after the last read of a contig is left out: it can have no calls."""
+    spans = [covered_spans(path) for path in alignments]
+    if None not in spans:
+        starts: dict[str, int] = {}
+        ends: dict[str, int] = {}
+        for contig, (start, end) in (item for span in spans if span for item in span.items()):
+            starts[contig] = min(start, starts.get(contig, start))
+            ends[contig] = max(end, ends.get(contig, end))
+        clipped = [
+            intervals.Interval(target.contig, max(target.start, starts[target.contig]), min(target.end, ends[target.contig]))
+            for target in targets
+            if target.contig in starts
+        ]
+        targets = [target for target in clipped if target.start < target.end]
     chunks = intervals.cut(targets, chunk_size)
     return dict(zip(intervals.chunk_names(len(chunks)), chunks, strict=True))
 
@@ -160,3 +170,12 @@ def write_chunks(
     for output, chunk in zip(outputs, chunks.values(), strict=True):
         with atomic_path(output) as temporary:
             temporary.write_text(intervals.bed_text(chunk), encoding="utf-8")
+
+
+def remove_other_chunks(results: str | Path, names: Sequence[str]) -> None:
+    """Remove what an earlier run left in `results` for chunks that are not among `names`, so that tables/KIND/*.parquet is one run."""
+    folders = [Path(results) / "intervals", *(Path(results) / "tables").glob("*/")]
+    folders += [*(Path(results) / "logs").glob("*/"), *(Path(results) / "benchmarks").glob("*/")]
+    for path in (path for folder in folders if folder.is_dir() for path in folder.iterdir()):
+        if intervals.is_chunk_name(path.name.split(".")[0]) and path.name.split(".")[0] not in names:
+            path.unlink()

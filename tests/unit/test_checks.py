@@ -8,7 +8,8 @@ from typing import Any
 import pysam
 import pytest
 
-from haplowave.io.checks import Findings, Scope, check_samples, contigs_with_reads, find_index
+from haplowave.io.checks import Findings, Scope, check_samples, find_index
+from haplowave.io.coverage import covered_spans
 from haplowave.io.samples import Sample
 
 CONTIGS = {"chr1": 1000, "HLA:1*1": 500}
@@ -66,7 +67,7 @@ def only_error(findings: Findings) -> str:
 def test_a_good_file_says_nothing(make: Callable[..., Path], name: str) -> None:
     path = make(name)
     assert check(path) == Findings()
-    assert contigs_with_reads(path) == {"chr1", "HLA:1*1"}
+    assert set(covered_spans(path)) == {"chr1", "HLA:1*1"}
 
 
 def test_missing_file(tmp_path: Path) -> None:
@@ -172,8 +173,24 @@ def test_empty_file_is_a_warning(make: Callable[..., Path], name: str) -> None:
     findings = check(path)
     assert findings.errors == []
     assert "holds no mapped reads" in findings.warnings[0]
-    assert contigs_with_reads(path) == set()
+    assert covered_spans(path) == {}
 
 
 def test_an_unknown_dictionary_is_not_compared(make: Callable[..., Path]) -> None:
     assert check(make(), None) == Findings()
+
+
+@pytest.mark.parametrize("name", ["a.bam", "a.cram"])
+def test_spans_hold_all_reads_and_little_more(make: Callable[..., Path], name: str) -> None:
+    path = make(name, {"chr1": 900_000, "HLA:1*1": 500}, [(0, 100_000), (0, 130_000), (0, 250_000)])
+    ((contig, (start, end)),) = covered_spans(path).items()
+    assert contig == "chr1"
+    assert 98_000 < start <= 100_000
+    assert 250_030 <= end < 270_000
+
+
+def test_spans_of_a_csi_index_are_whole_contigs(make: Callable[..., Path]) -> None:
+    path = make(index=False)
+    pysam.index("-c", str(path))
+    assert covered_spans(path) == {"chr1": (0, 1000), "HLA:1*1": (0, 500)}
+    assert check(path) == Findings()

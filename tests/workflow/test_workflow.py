@@ -110,6 +110,16 @@ def test_a_second_run_has_nothing_to_do(finished: Path) -> None:
     assert "Nothing to be done" in succeed("--configfile", finished / "config.yaml", "--directory", finished, "--cores", "2", cwd=finished)
 
 
+def test_another_cut_leaves_no_tables_of_the_old_one(finished: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(finished, tmp_path / "data", symlinks=True))
+    assert len(list((folder / "results/tables/likelihoods").iterdir())) > 1
+    config = yaml.safe_load((folder / "config.yaml").read_text()) | {"chunk_size": 50_000}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    succeed("--configfile", folder / "config.yaml", "--directory", folder, "--cores", "2", "scatter_intervals", cwd=folder)
+    left = [path for path in (folder / "results").rglob("0000*") if path.parent.name != "chunks"]
+    assert {path.name.split(".")[0] for path in left} == {"00001"}
+
+
 def test_a_genotyping_threshold_reruns_the_genotyper_only(finished: Path) -> None:
     config = yaml.safe_load((finished / "config.yaml").read_text()) | {"genotyping": {"emit_quality": 11.5}}
     config["results"] = str(finished / "results")

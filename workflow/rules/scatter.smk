@@ -45,9 +45,10 @@ rule scatter_intervals:
         regions=["--regions", str(PLAN.config.regions)] if PLAN.config.regions else [],
         contigs=["--contigs", *PLAN.config.contigs] if PLAN.config.contigs else [],
         chunk_size=PLAN.config.chunk_size,
+        results=lambda wildcards, output: Path(output[0]).parents[1],
         version=VERSION,
     message:
         "Check the alignment files against the reference and cut the genome into chunks"
     shell:
         "{params.command} --reference {input.reference:q} --samples {input.samples:q} --contig-source {input.contig_source:q} "
-        "{params.regions:q} {params.contigs:q} --chunk-size {params.chunk_size} --output {output:q} > {log:q} 2>&1"
+        "{params.regions:q} {params.contigs:q} --chunk-size {params.chunk_size} --clean {params.results:q} --output {output:q} > {log:q} 2>&1"

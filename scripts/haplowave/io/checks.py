@@ -163,15 +163,6 @@ def _counts(file: pysam.AlignmentFile) -> Iterator[tuple[str, int]]:
         yield from ((entry.contig, entry.mapped) for entry in file.get_index_statistics())
 
 
-def contigs_with_reads(path: Path) -> set[str] | None:
-    """Names of the contigs that the index of a BAM or CRAM lists reads on; None where it cannot tell."""
-    index = find_index(path)
-    if index is None:
-        return None
-    with pysam.AlignmentFile(str(path), "r", index_filename=str(index), require_index=True, check_sq=False) as file:
-        return _contigs_with_reads(file, index)
-
-
 def _contigs_with_reads(file: pysam.AlignmentFile, index: Path) -> set[str] | None:
     """Names of the contigs that the index lists reads on; None where the index cannot tell (an unreadable .crai)."""
     if not file.is_cram:

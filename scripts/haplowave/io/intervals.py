@@ -12,6 +12,7 @@ from pathlib import Path
 from haplowave.errors import UserError
 
 _SHOWN = 20
+_NAME_LENGTH = 5
 
 
 @dataclass(frozen=True, order=True)
@@ -124,7 +125,12 @@ def _parts(interval: Interval, chunk_size: int) -> Iterator[Interval]:
 
 def chunk_names(number: int) -> list[str]:
     """Names of `number` chunks: numbers, because contig names may hold any character."""
-    return [f"{index:05d}" for index in range(1, number + 1)]
+    return [f"{index:0{_NAME_LENGTH}d}" for index in range(1, number + 1)]
+
+
+def is_chunk_name(text: str) -> bool:
+    """Whether `text` looks like a name of `chunk_names`."""
+    return len(text) == _NAME_LENGTH and text.isdecimal()
 
 
 def bed_text(intervals: Iterable[Interval]) -> str:
