@@ -3,7 +3,7 @@
 import numpy as np
 import pyopencl as cl
 
-from haplowave.distance.alphabet import readable
+from haplowave.distance.alphabet import kernel, readable
 from haplowave.opencl import Device
 
 SOURCE = "distance_affine.cl"
@@ -42,7 +42,7 @@ class Run:
         lanes = 1 if device.kind == "cpu" else 64
         self.local, self.size = (lanes,), (lanes * self.count,)
         self.program = device.build(SOURCE, {"LANES": lanes, "TWO_PIECE": int(extend2 > 0)})
-        self.advance = cl.Kernel(self.program, "advance")
+        self.advance = kernel(self.program, "advance")
         self.ring, self.range = self._buffer(4 * int(self.front.sum())), self._buffer(8 * self.levels * self.count)
         self.trace = self._buffer(1)
         self.kept: list[tuple[np.ndarray, np.ndarray]] = []
@@ -89,7 +89,7 @@ class Run:
         at = np.zeros((self.count, 4), np.int32)
         at[:, 0], at[:, 1] = self.result, self.columns - self.rows
         place, steps = self._buffer(0, at), self._buffer(2 * self.width)
-        walk_back = cl.Kernel(self.program, "walk_back")
+        walk_back = kernel(self.program, "walk_back")
         for index in range(len(self.kept), -1, -1):
             begin = index * self.segment
             if index < len(self.kept):
@@ -101,7 +101,7 @@ class Run:
             self.queue.finish()
         letters, length = np.empty(self.width, np.uint8), np.empty(self.count, np.int32)
         out, count = self._buffer(self.width), self._buffer(4 * self.count)
-        cl.Kernel(self.program, "spell")(
+        kernel(self.program, "spell")(
             self.queue,
             (self.count,),
             None,

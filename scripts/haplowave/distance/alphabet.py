@@ -1,5 +1,7 @@
 """From bytes to symbol numbers 0.. on the device: kernels `presence` and `recode` of distance_symbols.cl."""
 
+import functools
+
 import numpy as np
 import pyopencl as cl
 
@@ -7,6 +9,12 @@ from haplowave.opencl import Device
 
 SOURCE = "distance_symbols.cl"
 _PIECE = 1 << 14  # bytes a work-item
+
+
+@functools.lru_cache(maxsize=128)
+def kernel(program: cl.Program, name: str) -> cl.Kernel:
+    """The kernel, made once, for calls that set all arguments and launch at once: making one costs as much as many launches."""
+    return cl.Kernel(program, name)
 
 
 def readable(device: Device, array: np.ndarray) -> cl.Buffer:
@@ -18,12 +26,12 @@ def readable(device: Device, array: np.ndarray) -> cl.Buffer:
 
 def number_symbols(device: Device, texts: list[tuple[cl.Buffer, int]], ignore_case: bool = False) -> tuple[np.ndarray, int]:
     """Number of each byte value (uint8, shape (256,)), in order of the values that occur in `texts` (buffer, length), and their count."""
-    kernel = cl.Kernel(device.build(SOURCE), "presence")
+    presence = kernel(device.build(SOURCE), "presence")
     seen = np.zeros(256, np.uint8)
     flags = cl.Buffer(device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=seen)
     for buffer, length in texts:
         if length:
-            kernel(device.queue, (-(-length // _PIECE),), None, buffer, np.int64(length), np.int64(_PIECE), flags)
+            presence(device.queue, (-(-length // _PIECE),), None, buffer, np.int64(length), np.int64(_PIECE), flags)
     cl.enqueue_copy(device.queue, seen, flags)
     upper = np.arange(256)
     if ignore_case:
@@ -36,6 +44,6 @@ def recode(device: Device, text: cl.Buffer, length: int, numbers: cl.Buffer, sla
     """A new buffer of length + slack bytes with the numbers of `text`; the slack holds anything."""
     codes = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, length + slack)
     if length:
-        kernel = cl.Kernel(device.build(SOURCE), "recode")
-        kernel(device.queue, (-(-length // _PIECE),), None, text, np.int64(length), np.int64(_PIECE), numbers, codes)
+        size = (-(-length // _PIECE),)
+        kernel(device.build(SOURCE), "recode")(device.queue, size, None, text, np.int64(length), np.int64(_PIECE), numbers, codes)
     return codes

@@ -8,11 +8,13 @@ from bisect import bisect_left
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel
 from haplowave.distance.cpu_tiles import Band, Shape, Texts
 from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_guide.cl"
-SAMPLES = 1 << 14  # k-mers taken of each string
+MOST_SAMPLES = 1 << 14  # k-mers taken of each string
+SPACING = 64  # symbols between samples, at least
 _PIECE = 1 << 14
 
 
@@ -21,7 +23,7 @@ def guide_path(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
     k = 16 if texts.n < 1 << 23 else 24
     rows, columns = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if min(texts.m, texts.n) >= 64 * k:
-        rate = max(1, min(texts.m, texts.n) // SAMPLES)
+        rate = max(SPACING, min(texts.m, texts.n) // MOST_SAMPLES)
         (hash_a, at_a), (hash_b, at_b) = (
             _sample(texts.device, text, length, k, rate) for text, length in ((texts.a, texts.m), (texts.b, texts.n))
         )
@@ -37,10 +39,10 @@ def _sample(device: Device, text: cl.Buffer, length: int, k: int, rate: int) -> 
     hashes, positions = (cl.Buffer(device.context, flags, 8 * capacity) for _ in range(2))
     count = np.zeros(1, np.int32)
     counter = cl.Buffer(device.context, flags | cl.mem_flags.COPY_HOST_PTR, hostbuf=count)
-    kernel = cl.Kernel(device.build(SOURCE, {"K": k}), "sample")
+    sample = kernel(device.build(SOURCE, {"K": k}), "sample")
     limit = np.uint64((1 << 64) // rate - 1)
     size = (-(-length // _PIECE),)
-    kernel(device.queue, size, None, text, np.int64(length), np.int64(_PIECE), limit, np.int32(capacity), hashes, positions, counter)
+    sample(device.queue, size, None, text, np.int64(length), np.int64(_PIECE), limit, np.int32(capacity), hashes, positions, counter)
     cl.enqueue_copy(device.queue, count, counter)
     found = min(int(count[0]), capacity)
     host_hashes, host_positions = np.empty(found, np.uint64), np.empty(found, np.int64)

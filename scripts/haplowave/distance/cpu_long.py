@@ -1,5 +1,7 @@
 """Strategies for two long strings on a CPU: `wfa`, `bitparallel` and `auto`, which begins as the one and may go on as the other."""
 
+from collections.abc import Callable
+
 from haplowave.distance.cpu_guide import band_around, guide_path
 from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, ukkonen_band
 from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
@@ -12,6 +14,7 @@ _WAVEFRONT_CELL = 0.8e-9
 _TILE_CELL = 1 / 200e9
 _SYMBOL = 8e-9
 _START = 5e-3
+NEAR = 1 << 20  # cells that one core computes in about a millisecond
 
 
 @register("wfa", cpu_only=True)
@@ -89,34 +92,40 @@ class _Meeting:
         self.m, self.n = len(problem.a), len(problem.b)
         self.fronts = Wavefronts(problem.device, problem.a, problem.b)
 
-    def run(self, give_up=None) -> int | None:
+    def run(self, give_up: Callable[[int, float], bool] | None = None) -> int | None:
         """The distance, or maximum + 1, or None where `give_up(edits so far, expected distance)` said so."""
+        distance = self._run(give_up)
+        self.problem.cells += self.fronts.cells
+        return distance
+
+    def _run(self, give_up: Callable[[int, float], bool] | None) -> int | None:
         maximum = self.problem.maximum
         limit = self.m + self.n if maximum is None else maximum
         known: tuple[Front | None, Front | None] = (None, None)
-        edits, target = -1, FIRST
+        edits, target = 0, FIRST
         while True:
             target = min(target, -(-limit // 2))
             self.fronts.advance(target, target)
-            if self.fronts.finished():
-                return self._done(min(self.fronts.r[0], limit + 1))
             now = self.fronts.front(0), self.fronts.front(1)
+            if now[0].row(self.n - self.m) >= self.m:
+                return min(now[0].r, limit + 1)
             covered = met(*now, self.m, self.n)
             if covered >= self.m:
-                return self._done(min(self._first_meeting(known, max(edits, 0), 2 * target), limit + 1))
+                return min(self._first_meeting(known, edits, 2 * target), limit + 1)
             known, edits = now, 2 * target
             if edits >= limit:
-                return self._done(limit + 1)
+                return limit + 1
             expected = edits * self.m / max(covered, 1)
             self.problem.report(min(0.99, (edits / expected) ** 2))
             if give_up is not None and give_up(edits, expected):
-                self.problem.cells += self.fronts.cells
                 return None
+            if expected * expected < 4 * NEAR:
+                distance = self.fronts.meet(min(limit, int(1.2 * expected) + 16))
+                if distance is not None:
+                    return distance
+                target, known = max(self.fronts.r), (self.fronts.front(0), self.fronts.front(1))
+                edits = sum(self.fronts.r)
             target = self._next_target(target, expected)
-
-    def _done(self, distance: int) -> int:
-        self.problem.cells += self.fronts.cells
-        return distance
 
     @staticmethod
     def _next_target(target: int, expected: float) -> int:
@@ -124,15 +133,22 @@ class _Meeting:
         return target + max(64, target // 32, int(0.6 * ahead) if ahead < 4 * target else 2 * target)
 
     def _first_meeting(self, known: tuple[Front | None, Front | None], below: int, meets: int) -> int:
-        """The least total of edits with which the fronts meet: they do not at `below` (state `known`), they do at `meets`."""
-        while meets - below > 1:
+        """The least total of edits with which the fronts meet: they do at `meets`, and not before `below` (state `known`)."""
+        while (meets - below) * meets > NEAR:
             total = (below + meets) // 2
-            for end in (0, 1):
-                self.fronts.put(end, known[end])
+            self._go_back(known)
             self.fronts.advance(-(-total // 2), total // 2)
             now = self.fronts.front(0), self.fronts.front(1)
             if met(*now, self.m, self.n) >= self.m:
                 meets = total
             else:
                 known, below = now, total
-        return meets if meets > 0 else 0
+        self._go_back(known)
+        distance = self.fronts.meet(meets)
+        if distance is None:
+            raise RuntimeError(f"wavefronts that met with {meets} edits do not meet again")
+        return distance
+
+    def _go_back(self, known: tuple[Front | None, Front | None]) -> None:
+        for end in (0, 1):
+            self.fronts.put(end, known[end])

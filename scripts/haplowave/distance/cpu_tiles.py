@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
-from haplowave.distance.alphabet import number_symbols, readable, recode
+from haplowave.distance.alphabet import kernel, number_symbols, readable, recode
 from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_tiles.cl"
@@ -37,7 +37,7 @@ class Texts:
         self.a, self.b = (recode(device, self._held[i], length, self._held[2], SLACK) for i, length in ((0, self.m), (1, self.n)))
         self.words = -(-self.m // 4096) * 64  # whole strips of any shape
         self.rows = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, self.words * self.planes * 8)
-        pack = cl.Kernel(self.program(Shape(1, 64)), "pack")
+        pack = kernel(self.program(Shape(1, 64)), "pack")
         pack(device.queue, (self.words,), None, self.a, np.int64(self.words), self.rows)
 
     def program(self, shape: Shape) -> cl.Program:
@@ -79,11 +79,13 @@ class Sweep:
         self.low, self.high, self.done = new(band.low), new(band.high), new(np.zeros(strips, np.int32))
         self.kernel = cl.Kernel(texts.program(shape), "tiles")
         spare = cl.LocalMemory(8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors))
-        self.kernel.set_args(
+        arguments = (
             texts.rows, np.int64(texts.words), texts.b, self.pv, self.mv, self.hp, self.hm, self.right, self.below,
             self.right_alive, self.below_alive, self.low, self.high, self.done, np.int64(texts.m), np.int64(texts.n),
             np.int64(limit), np.int32(0), spare,
         )  # fmt: skip
+        for index, argument in enumerate(arguments):
+            self.kernel.set_arg(index, argument)
 
     def run(self, report: Callable[[float], None] | None = None) -> int | None:
         """Score at the end of both strings: an upper bound of the distance, exact where it is <= limit; None where no path is left."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
-from haplowave.distance.alphabet import readable
+from haplowave.distance.alphabet import kernel, readable
 from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_wavefront.cl"
@@ -21,6 +21,10 @@ class Front:
     low: int
     rows: np.ndarray
 
+    def row(self, diagonal: int) -> int:
+        """-1 where the front has not come to the diagonal."""
+        return int(self.rows[diagonal - self.low]) if self.low <= diagonal < self.low + len(self.rows) else -1
+
 
 class Wavefronts:
     """Forward (0) and backward (1) wavefronts of `a` (rows) and `b`, uint8, both not empty."""
@@ -31,30 +35,46 @@ class Wavefronts:
         self.type = np.int64 if wide else np.int32
         self._texts = [readable(device, _spared(text)) for text in (a, b, a[::-1], b[::-1])]
         names = {"offset_t": "long", "uoffset_t": "ulong"} if wide else {"offset_t": "int", "uoffset_t": "uint"}
-        self._kernel = cl.Kernel(device.build(SOURCE, names), "advance")
+        program = device.build(SOURCE, names)
+        self._advance, self._meet = kernel(program, "advance"), kernel(program, "meet")
+        self._at = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, 16)
         self.r = [-1, -1]
         self.cells = 0
         self._reach = 0
-        self._grow(2 * FIRST)
+        self._grow(4 * FIRST)
 
     def advance(self, *to: int) -> None:
         """Bring both fronts to `to` edits (never back); the forward one stops where it reaches the end."""
-        if max(to) > self._reach:
+        self._make_room(max(to))
+        self._advance(self.device.queue, (2,), (1,), *self._state(), np.array(to, np.int32), self._at)
+        self._arrived(2)
+
+    def meet(self, limit: int) -> int | None:
+        """Bring both fronts on until they meet and return the edits of both together; None where `limit` edits do not suffice.
+
+        On one core, edit by edit: for the last stretch.
+        """
+        self._make_room(max(*self.r, limit // 2 + 1))
+        self._meet(self.device.queue, (1,), (1,), *self._state(), np.int32(limit), self._at)
+        return sum(self.r) if self._arrived(3)[2] else None
+
+    def _state(self) -> tuple:
+        texts = (*self._texts, self.type(self.m), self.type(self.n))
+        return *texts, self._fronts, np.int32(self._reach), self._more, np.array(self.r, np.int32)
+
+    def _arrived(self, size: int) -> list[int]:
+        at = np.empty(size, np.int32)
+        cl.enqueue_copy(self.device.queue, at, self._at)
+        self.cells += sum(int(new) ** 2 - max(old, 0) ** 2 for new, old in zip(at[:2], self.r, strict=True))
+        self.r = at[:2].tolist()
+        return at.tolist()
+
+    def _make_room(self, reach: int) -> None:
+        if reach > self._reach:
             fronts = [self.front(end) if r >= 0 else None for end, r in enumerate(self.r)]
-            self._grow(max(max(to), 2 * self._reach))
+            self._grow(max(reach, 2 * self._reach))
             for end, front in enumerate(fronts):
                 self.put(end, front)
-        context, flags = self.device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        at = np.empty(2, np.int32)
-        limits = [cl.Buffer(context, flags, hostbuf=np.array(values, np.int32)) for values in (self.r, to)]
-        out = cl.Buffer(context, cl.mem_flags.READ_WRITE, 8)
-        self._kernel(
-            self.device.queue, (2,), (1,), *self._texts, self.type(self.m), self.type(self.n), self._fronts, np.int32(self._reach),
-            *limits, out, self._more,
-        )  # fmt: skip
-        cl.enqueue_copy(self.device.queue, at, out)
-        self.cells += sum(int(new) ** 2 - max(old, 0) ** 2 for new, old in zip(at, self.r, strict=True))
-        self.r = at.tolist()
 
     def front(self, end: int) -> Front:
         """A copy of the front of one end."""
@@ -71,12 +91,6 @@ class Wavefronts:
             none = np.full(2, -(1 << 30), self.type)
             guarded = np.concatenate([none, front.rows, none])
             cl.enqueue_copy(self.device.queue, self._fronts, guarded, dst_offset=self._offset(end, front.r, front.low - 2))
-
-    def finished(self) -> bool:
-        """Whether the forward front has reached the end of both strings."""
-        goal = self.n - self.m
-        front = self.front(0)
-        return front.low <= goal < front.low + len(front.rows) and int(front.rows[goal - front.low]) >= self.m
 
     def _grow(self, reach: int) -> None:
         self._reach = reach

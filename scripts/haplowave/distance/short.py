@@ -6,7 +6,7 @@ The host does nothing a pair but sort: sequences are numbered and cut into bit p
 import numpy as np
 import pyopencl as cl
 
-from haplowave.distance.alphabet import number_symbols, readable, recode
+from haplowave.distance.alphabet import kernel, number_symbols, readable, recode
 from haplowave.distance.reference import MODES
 from haplowave.errors import UserError
 from haplowave.opencl import Device, device_failures, select
@@ -97,7 +97,7 @@ class _Batch:
         words = self._empty(total * (self.planes + 1) * 8)
         begins = self._input(begin)
         if total:
-            pack = cl.Kernel(self.device.build(SOURCE, {"PLANES": self.planes, "BYTE_LOADS": self.byte_loads}), "pack")
+            pack = kernel(self.device.build(SOURCE, {"PLANES": self.planes, "BYTE_LOADS": self.byte_loads}), "pack")
             size = (len(self.words),)
             pack(self.queue, size, None, self.query, self.query_begin, begins, words)
         return words, begins
@@ -145,7 +145,7 @@ class _Batch:
         }  # fmt: skip
         items = filled // self.lanes
         local = self.local if items % self.local[0] == 0 else (self.group // self.lanes,)
-        distances = cl.Kernel(self.device.build(SOURCE, defines), "distances")
+        distances = kernel(self.device.build(SOURCE, defines), "distances")
         distances(
             self.queue, (items,), local, self.query_words, self.query_begin, self.word_begin, self.target, self.target_begin,
             *inputs, self._input(group_strips), self._input(scratch_begin), self._empty(int(scratch_begin[-1]) * 8), out,

@@ -7,7 +7,7 @@
  *
  * Buffers: a0, b0 and a1, b1 the strings forwards and backwards, with 80 bytes to spare behind each;
  *   front offset_t [2 items][2 parities of r][2 * reach + 5], diagonal k at index k + reach + 2; two cells of -infinity on each side;
- *   from int [2]: r that the front of each item holds (-1: none); to int [2]: r to go to; item 0 stops early when F[r, n - m] = m;
+ *   from: r that the front of each item holds (-1: none); to: r to go to; item 0 stops early when F[r, n - m] = m;
  *   at int [2]: r reached;   spare uchar [2 items][2 * reach + 16].
  */
 
@@ -48,9 +48,39 @@ inline offset_t extend(__global const uchar* restrict a, __global const uchar* r
     return MIN(i, end);
 }
 
+/* The front of r edits from that of r - 1; four symbols at a time for all diagonals (the compiler makes gathers of this), then the
+   few diagonals that matched all four. */
+inline void step(__global const uchar* restrict a, __global const uchar* restrict b, const offset_t m, const offset_t n, const int r,
+                 __global const offset_t* restrict old, __global offset_t* restrict next, __global uchar* restrict more) {
+    const offset_t low = MAX((offset_t)-r, -m), high = MIN((offset_t)r, n);
+    for (offset_t k = low; k <= high; k++) {
+        const offset_t room = WRAP(n, -, k), end = MIN(m, room);
+        offset_t i = MAX(old[k], old[k + 1]) + 1;
+        i = MAX(i, old[k - 1]);
+        i = MIN(i, end);
+        const offset_t j = WRAP(i, +, k);
+        const uint differ = *(const __global uint_at*)(a + i) ^ *(const __global uint_at*)(b + j);
+        const uint below = ~differ & (differ - 1);
+        i += (offset_t)(ONES(below) >> 3);
+        next[k] = MIN(i, end);
+        more[k] = differ ? 0 : 1;
+    }
+    for (offset_t k = low; k <= high; k += 8) {
+        if (*(const __global ulong_at*)(more + k) == 0) continue;
+        for (offset_t q = k; q < k + 8 && q <= high; q++)
+            if (more[q]) next[q] = extend(a, b, next[q], q, MIN(m, n - q));
+    }
+    next[low - 1] = next[low - 2] = next[high + 1] = next[high + 2] = NONE;
+}
+
+inline void begin(__global const uchar* a, __global const uchar* b, const offset_t m, const offset_t n, __global offset_t* front) {
+    front[-2] = front[-1] = front[1] = front[2] = NONE;
+    front[0] = extend(a, b, 0, 0, MIN(m, n));
+}
+
 __kernel void advance(__global const uchar* restrict a0, __global const uchar* restrict b0, __global const uchar* restrict a1,
                       __global const uchar* restrict b1, const offset_t m, const offset_t n, __global offset_t* restrict front, const int reach,
-                      __global const int* from, __global const int* to, __global int* at, __global uchar* restrict spare) {
+                      __global uchar* restrict spare, const int2 from, const int2 to, __global int* at) {
     const int item = get_global_id(0);
     __global const uchar* restrict a = item ? a1 : a0;
     __global const uchar* restrict b = item ? b1 : b0;
@@ -58,37 +88,57 @@ __kernel void advance(__global const uchar* restrict a0, __global const uchar* r
     __global offset_t* fronts = front + item * 2 * size + reach + 2;
     __global uchar* restrict more = spare + item * (size + 11) + reach + 2;
     const offset_t goal = n - m;
-    int r = from[item];
-    if (r < 0) { /* nothing yet */
+    int r = item ? from.s1 : from.s0;
+    const int last = item ? to.s1 : to.s0;
+    if (r < 0) {
         r = 0;
-        fronts[-2] = fronts[-1] = fronts[1] = fronts[2] = NONE;
-        fronts[0] = extend(a, b, 0, 0, MIN(m, n));
+        begin(a, b, m, n, fronts);
     }
-    while (r < to[item]) {
-        __global const offset_t* restrict old = fronts + (r & 1) * size;
+    while (r < last) {
+        __global const offset_t* old = fronts + (r & 1) * size;
         if (item == 0 && goal >= -r && goal <= r && old[goal] >= m) break;
         r++;
-        __global offset_t* restrict next = fronts + (r & 1) * size;
-        const offset_t low = MAX((offset_t)-r, -m), high = MIN((offset_t)r, n);
-        /* four symbols at a time for all diagonals (the compiler makes gathers of this), then the few that matched all four */
-        for (offset_t k = low; k <= high; k++) {
-            const offset_t room = WRAP(n, -, k), end = MIN(m, room);
-            offset_t i = MAX(old[k], old[k + 1]) + 1;
-            i = MAX(i, old[k - 1]);
-            i = MIN(i, end);
-            const offset_t j = WRAP(i, +, k);
-            const uint differ = *(const __global uint_at*)(a + i) ^ *(const __global uint_at*)(b + j);
-            const uint below = ~differ & (differ - 1);
-            i += (offset_t)(ONES(below) >> 3);
-            next[k] = MIN(i, end);
-            more[k] = differ ? 0 : 1;
-        }
-        for (offset_t k = low; k <= high; k += 8) {
-            if (*(const __global ulong_at*)(more + k) == 0) continue;
-            for (offset_t q = k; q < k + 8 && q <= high; q++)
-                if (more[q]) next[q] = extend(a, b, next[q], q, MIN(m, n - q));
-        }
-        next[low - 1] = next[low - 2] = next[high + 1] = next[high + 2] = NONE;
+        step(a, b, m, n, r, old, fronts + (r & 1) * size, more);
     }
     at[item] = r;
+}
+
+/* Both fronts in turn, one edit at a time, until they meet (F0[k] + F1[n - m - k] >= m on a diagonal) or have `limit` edits in all.
+ * at: edits of both; at[2]: whether they met. One work-item. */
+__kernel void meet(__global const uchar* restrict a0, __global const uchar* restrict b0, __global const uchar* restrict a1,
+                   __global const uchar* restrict b1, const offset_t m, const offset_t n, __global offset_t* restrict front, const int reach,
+                   __global uchar* restrict spare, const int2 from, const int limit, __global int* at) {
+    const long size = 2L * reach + 5;
+    __global offset_t* ahead = front + reach + 2;
+    __global offset_t* behind = ahead + 2 * size;
+    __global uchar* restrict more = spare + reach + 2;
+    const offset_t goal = n - m;
+    int r0 = from.s0, r1 = from.s1, met = 0;
+    if (r0 < 0) {
+        r0 = 0;
+        begin(a0, b0, m, n, ahead);
+    }
+    if (r1 < 0) {
+        r1 = 0;
+        begin(a1, b1, m, n, behind);
+    }
+    for (;;) {
+        __global const offset_t* restrict f0 = ahead + (r0 & 1) * size;
+        __global const offset_t* restrict f1 = behind + (r1 & 1) * size + goal;
+        const offset_t low0 = MAX((offset_t)-r0, -m), high0 = MIN((offset_t)r0, n);
+        const offset_t low1 = goal - MIN((offset_t)r1, n), high1 = goal - MAX((offset_t)-r1, -m);
+        const offset_t low = MAX(low0, low1), high = MIN(high0, high1);
+        for (offset_t k = low; k <= high; k++) met |= f0[k] >= m - f1[-k];
+        if (met || r0 + r1 >= limit) break;
+        if (r0 <= r1) {
+            r0++;
+            step(a0, b0, m, n, r0, f0, ahead + (r0 & 1) * size, more);
+        } else {
+            r1++;
+            step(a1, b1, m, n, r1, f1 - goal, behind + (r1 & 1) * size, more);
+        }
+    }
+    at[0] = r0;
+    at[1] = r1;
+    at[2] = met;
 }
