@@ -17,7 +17,6 @@ from haplowave.opencl import Device
 
 SEED = 20  # symbols: 4^20 >> any chromosome, and at 15 % difference 4 % of the seeds are still intact
 MOST_SAMPLES = 1 << 20
-MOST_ANCHORS = 1 << 15
 DETOUR = 64  # an anchor that costs this many more gaps than its neighbours alone is left out
 
 
@@ -28,7 +27,9 @@ def upper_bound(device: Device, planes: Planes) -> int:
 
 def cut(device: Device, planes: Planes) -> np.ndarray:
     """int64 (n, 5): the pieces (top, left, height, width) in order and their exact distances."""
-    rectangles = pieces(planes.lengths, anchors(device, planes), 8192 if device.kind == "gpu" else 1024)
+    size = max(8192 if device.kind == "gpu" else 1024, max(planes.lengths) // 8192)
+    points = anchors(device, planes, most=1024 + 4 * max(planes.lengths) // size)
+    rectangles = pieces(planes.lengths, points, size)
     rectangles[:, 2:] -= rectangles[:, :2]
     heights, widths = rectangles[:, 2], rectangles[:, 3]
     costs = np.maximum(heights, widths)
@@ -41,8 +42,8 @@ def cut(device: Device, planes: Planes) -> np.ndarray:
     return np.concatenate([rectangles, costs[:, None]], axis=1)
 
 
-def anchors(device: Device, planes: Planes) -> np.ndarray:
-    """int64 (n, 2): positions in a and b of chained seeds, both ascending; may be empty."""
+def anchors(device: Device, planes: Planes, most: int) -> np.ndarray:
+    """int64 (n, 2), n <= most: positions in a and b of chained seeds, both ascending; may be empty."""
     m, n = planes.lengths
     if min(m, n) < 4 * SEED:
         return np.empty((0, 2), np.int64)
@@ -67,7 +68,7 @@ def anchors(device: Device, planes: Planes) -> np.ndarray:
     cl.enqueue_copy(queue, counted, hits)
     cl.enqueue_copy(queue, found, where)
     unique = np.flatnonzero(counted == 1)
-    unique = unique[:: -(-len(unique) // MOST_ANCHORS) or 1]
+    unique = unique[:: len(unique) // most + 1]
     return chain(np.stack([unique * spacing, found[unique]], axis=1), (m, n))
 
 
@@ -107,7 +108,6 @@ def chain(points: np.ndarray, lengths: tuple[int, int]) -> np.ndarray:
 def pieces(lengths: tuple[int, int], points: np.ndarray, size: int) -> np.ndarray:
     """int64 (n, 4): rectangles (top, left, bottom, right), cut at anchors about `size` apart, and evenly in between."""
     m, n = lengths
-    size = max(size, max(m, n) // 8192)
     corners = [(0, 0)]
     for i, j in points.tolist():
         if i - corners[-1][0] >= size and j >= corners[-1][1]:

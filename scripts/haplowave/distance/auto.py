@@ -71,7 +71,7 @@ def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front 
     front = Front(device, planes, keep=keep)
     problem.notes["strategy"] = "wfa"
     if abs(m - n) < price.probe * 4:
-        found = front.advance(min(limit, price.probe))
+        found = front.advance(min(limit, price.probe + abs(m - n)))  # the gap alone takes the end's diagonal |m - n| edits to reach
         if not found and front.done > 0.02:  # the rest at the same rate may cost less than looking for anchors
             expected = int(front.radius / front.done)
             if price.wavefront(expected) < 3 * (0.005 + price.look * n):

@@ -1,14 +1,15 @@
 """`distance`: two strings of any length, by a named strategy or by the one that suits them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from haplowave.distance import auto, bitparallel_tiles, cpu_long, ladder, wavefront  # noqa: F401  (importing them enters their strategies)
-from haplowave.distance.strategies import Problem, find
+from haplowave.distance.strategies import Problem, Strategy, find
+from haplowave.errors import UserError
 from haplowave.opencl import Device, device_failures, select
 
 
@@ -55,18 +56,20 @@ def distance(
     maximum: int | None = None,
     progress: Callable[[float, int | None], None] | None = None,
     checkpoint: str | Path | None = None,
+    others: Sequence[Device] = (),
     ignore_case: bool = False,
 ) -> DistanceResult:
     """Exact edit distance of a and b (any bytes, N and IUPAC codes as themselves).
 
     maximum: give up above it. progress(share done, upper bound or None). checkpoint: file from which the bit-parallel strategy
-    resumes and to which it saves every few minutes. Raises UserError for an unknown strategy or a failing device.
+    resumes and to which it saves every minute. others: more devices, to sweep one very long pair together. Both go with
+    strategies auto and bitparallel, and make auto choose the sweep. Raises UserError for an unknown strategy or a failing device.
     """
     device = select(device)
     a, b = symbols(a, ignore_case), symbols(b, ignore_case)
     began = time.perf_counter()
-    problem = Problem(a, b, device, maximum, progress, Path(checkpoint) if checkpoint else None)
-    function = find(strategy, device)
+    problem = Problem(a, b, device, maximum, progress, Path(checkpoint) if checkpoint else None, tuple(others))
+    function = _function(strategy, problem)
     if len(a) == 0 or len(b) == 0:
         value = max(len(a), len(b))
         if maximum is not None:
@@ -76,3 +79,12 @@ def distance(
             value = function(problem)
     name = str(problem.notes.get("strategy", strategy))
     return DistanceResult(value, name, time.perf_counter() - began, problem.cells, len(a), len(b), problem.notes)
+
+
+def _function(strategy: str, problem: Problem) -> Strategy:
+    if problem.checkpoint is None and not problem.others:
+        return find(strategy, problem.device)
+    if strategy not in ("auto", "bitparallel"):
+        raise UserError(f"strategy '{strategy}': keeps no checkpoint and shares no devices; use bitparallel or auto")
+    problem.notes["strategy"] = "bitparallel"
+    return bitparallel_tiles.bitparallel

@@ -22,6 +22,7 @@ class Problem:
     `a`, `b`: uint8, one symbol a byte, any alphabet. `maximum`: give up above this distance (None: never); a strategy then
     returns maximum + 1. `progress(done, bound)`: called now and then with the share done (0 to 1) and the best known upper
     bound of the distance (None: none yet). `checkpoint`: file to resume from and to write to (None: none).
+    `others`: more devices that may share the work.
     `cells`: entries of the strategy's matrix that were computed (wavefront cells or dynamic-programming cells).
     """
 
@@ -31,6 +32,7 @@ class Problem:
     maximum: int | None = None
     progress: Callable[[float, int | None], None] | None = None
     checkpoint: Path | None = None
+    others: tuple[Device, ...] = ()
     cells: int = 0
     notes: dict[str, object] = field(default_factory=dict)
 

@@ -4,7 +4,6 @@ A task is a rectangle of the matrix, swept from its top left corner (or, reading
 one). All tasks of a `Sweep` run side by side, one launch an anti-diagonal of tiles.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from haplowave.opencl import Device
 
 FIELDS = 12
 UNKNOWN = 1 << 60
+EVERY_STRIP = np.int64(1 << 62)
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ def task(a_at: int, b_at: int, m: int, n: int, step: int, whole_n: int, bound: i
     return a_at, b_at, m, n, step, whole_n, bound
 
 
-def shape_for(device: Device, rows: int) -> Shape:
-    """Few rows a strip when there are few strips to keep the device busy."""
+def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
+    """Few rows a strip where few strips are at work at a time (the band of a sweep below `bound` is that wide)."""
     if not device.is_nvidia:
         return Shape(1, 4, 512)
     if rows < 1 << 16:
         return Shape(32, 2, 256)
-    return Shape(32, 2, 512) if rows < 3 << 20 else Shape(32, 4, 1024) if rows < 24 << 20 else Shape(32, 8, 2048)
+    return Shape(32, 2, 512) if bound < 1_500_000 else Shape(32, 4, 1024) if bound < 5_000_000 else Shape(32, 8, 2048)
 
 
 class Sweep:
@@ -93,37 +93,44 @@ class Sweep:
         for name, value in (("strip_last", np.int32(-2)), ("chunk_strip", np.int64(-2)), ("computed", np.uint32(0))):
             cl.enqueue_fill_buffer(self.queue, self.state[name], value, 0, sizes[name])
         kernel = cl.Kernel(self.program, "tiles")
-        kernel.set_args(self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0))
+        kernel.set_args(
+            self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP
+        )
         self.kernel, self.launch_argument = kernel, 3 + len(sizes)
 
-    def _widths(self, launch: int) -> list[int]:
-        """From `launch` on, for some launches: tiles of the task that has most of them (the kernel uses the same limits)."""
-        launches = np.arange(launch, min(self.launches, launch + max(1, (1 << 18) // len(self.tasks))))[:, None]
+    def limits(self, launches: np.ndarray, low: int = 0, high: int = EVERY_STRIP) -> tuple[np.ndarray, np.ndarray]:
+        """First and last strip of each task (second axis) in these launches (shape (n, 1)), as the kernel has them."""
         rows, chunk = self.shape.rows, self.shape.chunk
         difference = self.whole_n - self.m
         lowest, highest = -((self.bound - difference) // 2), (self.bound + difference) // 2
-        first = np.maximum(np.maximum(0, launches - self.chunks + 1), -((highest + rows - launches * chunk) // (rows + chunk)))
-        final = np.minimum(np.minimum(self.strips - 1, launches), ((launches + 1) * chunk - lowest) // (rows + chunk))
+        first = np.maximum(np.maximum(low, launches - self.chunks + 1), -((highest + rows - launches * chunk) // (rows + chunk)))
+        final = np.minimum(np.minimum(self.strips, high) - 1, np.minimum(launches, ((launches + 1) * chunk - lowest) // (rows + chunk)))
+        return first, final
+
+    def _widths(self, launch: int) -> list[int]:
+        """From `launch` on, for some launches: tiles of the task that has most of them."""
+        launches = np.arange(launch, min(self.launches, launch + max(1, (1 << 18) // len(self.tasks))))[:, None]
+        first, final = self.limits(launches)
         return ((final - first).max(axis=1) + 1).tolist()
 
-    def run(self, until: int | None = None, report: Callable[[float], None] | None = None) -> None:
-        """Enqueue launches up to `until` (default: all), and wait for them."""
+    def run(self, until: int | None = None) -> None:
+        """Launch all anti-diagonals up to `until` (default: to the end), and wait for them."""
         until = self.launches if until is None else min(until, self.launches)
-        per_group = max(1, self.group // self.shape.lanes)
         widths: list[int] = []
         while self.launch < until:
             widths = widths or self._widths(self.launch)[::-1]
-            count = widths.pop()
-            if count > 0:
-                self.kernel.set_arg(self.launch_argument, np.int64(self.launch))
-                groups = -(-count // per_group)
-                cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, len(self.tasks)), (self.group, 1))
+            self.enqueue(self.launch, widths.pop())
             self.launch += 1
             if self.launch % 256 == 0:
-                self.queue.finish() if report else self.queue.flush()
-                if report:
-                    report(self.launch / self.launches)
+                self.queue.flush()
         self.queue.finish()
+
+    def enqueue(self, launch: int, tiles: int) -> None:
+        """One launch of `tiles` tiles a task."""
+        if tiles > 0:
+            self.kernel.set_arg(self.launch_argument, np.int64(launch))
+            groups = -(-tiles // max(1, self.group // self.shape.lanes))
+            cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, len(self.tasks)), (self.group, 1))
 
     def cells(self) -> int:
         """Matrix cells computed so far."""
@@ -149,13 +156,14 @@ class Sweep:
         base[1:] = np.cumsum(self.m + 1)[:-1]
         base_buffer = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=base)
         values = cl.Buffer(context, cl.mem_flags.READ_WRITE, int((self.m + 1).sum()) * 8)
-        best = np.empty((len(self.tasks) // 2, 3), np.int64)
+        pairs, parts = len(self.tasks) // 2, int(min(256, self.m.max() // 4096 + 1))
+        best = np.empty((pairs, parts, 3), np.int64)
         best_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, best.nbytes)
         state = self.state
         cl.Kernel(self.program, "last_column")(
             self.queue, (int(self.strips.max()), len(self.tasks)), None,
             self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], base_buffer, values,
         )  # fmt: skip
-        cl.Kernel(self.program, "meet")(self.queue, (64 * len(best),), (64,), self.problems, base_buffer, values, best_buffer)
+        cl.Kernel(self.program, "meet")(self.queue, (64 * parts, pairs), (64, 1), self.problems, base_buffer, values, best_buffer)
         cl.enqueue_copy(self.queue, best, best_buffer)
-        return best
+        return best[np.arange(pairs), best[:, :, 0].argmin(axis=1)]

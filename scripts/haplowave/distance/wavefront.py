@@ -121,7 +121,7 @@ class Front:
         self.kept.append((self.radius, first, size, offset))
 
     def path(self) -> tuple[np.ndarray, np.ndarray]:
-        """Once found: edits (uint8; 0 for the start, 1 substitution, 2 of a only, 3 of b only) and the matches after each, (distance + 1,)."""
+        """Once found: edits (uint8; 0 for the start, 1 substitution, 2 of a only, 3 of b only), matches after each; (distance + 1,)."""
         context, count = self.device.context, (self.distance or 0) + 1
         waves = [(-1, 0, 0, 0)] + [wave for wave in self.kept if wave[0] < (self.distance or 0)]
         columns = np.array(waves, np.int64).T

@@ -145,15 +145,15 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
            __global word *restrict pv_all, __global word *restrict mv_all, __global long *restrict strip_score,
            __global int *restrict strip_last, __global long *restrict chunk_strip, __global long *restrict chunk_before,
            __global long *restrict chunk_after, __global uint *restrict border_ph, __global uint *restrict border_mh,
-           __global uint *restrict computed, const long launch) {
+           __global uint *restrict computed, const long launch, const long strip_low, const long strip_high) {
     __global const long *problem = problems + (long)get_global_id(1) * FIELDS;
     const int lane = LANES == 32 ? (int)get_local_id(0) & 31 : 0;
     const long m = problem[M_ROWS], n = problem[N_COLUMNS], bound = problem[BOUND], difference = problem[DIFFERENCE];
     const long strips = (m + ROWS - 1) / ROWS, chunks = (n + CHUNK - 1) / CHUNK;
     // Ukkonen's band: j - i in [-(bound - difference) / 2, (bound + difference) / 2]
     const long lowest = -floor_div(bound - difference, 2), highest = floor_div(bound + difference, 2);
-    long first = max(max(0L, launch - chunks + 1), -floor_div(highest + ROWS - launch * CHUNK, ROWS + CHUNK));
-    const long final = min(min(strips - 1, launch), floor_div((launch + 1) * CHUNK - lowest, ROWS + CHUNK));
+    const long first = max(max(strip_low, launch - chunks + 1), -floor_div(highest + ROWS - launch * CHUNK, ROWS + CHUNK));
+    const long final = min(min(min(strips, strip_high) - 1, launch), floor_div((launch + 1) * CHUNK - lowest, ROWS + CHUNK));
     const long a = first + (long)get_global_id(0) / LANES;
     if (a > final) return;
     const long c = launch - a;
@@ -290,26 +290,35 @@ __kernel void last_column(__global const long *restrict problems, __global const
     }
 }
 
-// best[3 pair + 0, 1, 2] = min over i of forward[i] + backward[m - i], the least such i, forward[i]. Problems 2 pair and 2 pair + 1.
+// Problems 2 pair and 2 pair + 1; part q of `parts` of the rows: best[3 (pair * parts + q) + 0, 1, 2] = min over its rows i of
+// forward[i] + backward[m - i], the least such i, forward[i].
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void meet(__global const long *restrict problems, __global const long *restrict row_base, __global const long *restrict values,
           __global long *restrict best) {
     __local long least[64], where[64];
-    const int pair = get_group_id(0), lane = get_local_id(0);
+    const int pair = get_group_id(1), part = get_group_id(0), parts = get_num_groups(0), lane = get_local_id(0);
     const long m = problems[2L * pair * FIELDS + M_ROWS];
     __global const long *forward = values + row_base[2 * pair], *backward = values + row_base[2 * pair + 1];
+    const long end = (m + 1) * (part + 1) / parts;
     long value = UNKNOWN * 2, at = 0;
-    for (long i = lane; i <= m; i += 64) {
+    for (long i = (m + 1) * part / parts + lane; i < end; i += 64) {
         const long sum = forward[i] + backward[m - i];
-        if (sum < value) { value = sum; at = i; }
+        if (sum < value) {
+            value = sum;
+            at = i;
+        }
     }
     least[lane] = value;
     where[lane] = at;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane) return;
     for (int other = 1; other < 64; other++)
-        if (least[other] < value || (least[other] == value && where[other] < at)) { value = least[other]; at = where[other]; }
-    best[3 * pair] = value;
-    best[3 * pair + 1] = at;
-    best[3 * pair + 2] = forward[at];
+        if (least[other] < value || (least[other] == value && where[other] < at)) {
+            value = least[other];
+            at = where[other];
+        }
+    best += 3L * (pair * parts + part);
+    best[0] = value;
+    best[1] = at;
+    best[2] = forward[at];
 }
