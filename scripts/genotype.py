@@ -11,7 +11,7 @@ from haplowave.options import GenotypeOptions
 
 def main(arguments: argparse.Namespace) -> None:
     genotype(
-        open_reference(arguments.reference, arguments.reference_index),
+        open_reference(arguments.reference, arguments.index_dir),
         read_samples(arguments.samples),
         arguments.regions,
         arguments.haplotypes,
@@ -25,7 +25,7 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = cli.parser(__doc__)
     parser.add_argument("--reference", required=True, help="FASTA, plain or bgzipped")
-    parser.add_argument("--reference-index", help="folder of its .fai where that is not beside it")
+    parser.add_argument("--index-dir", metavar="DIR", help="where the index of the reference is, if not beside it")
     parser.add_argument("--samples", required=True, help="sample sheet")
     parser.add_argument("--regions", required=True, help="table of regions")
     parser.add_argument("--haplotypes", required=True, help="table of haplotypes")

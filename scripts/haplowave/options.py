@@ -85,7 +85,10 @@ class GenotypeOptions:
         0.1, "prior probability of each further event on a haplotype that already has one in the region", minimum=0.0, maximum=1.0
     )
     mismapping_quality: float = option(
-        45.0, "Phred probability that a read is mapped to the wrong place: no haplotype is worse than the read's best by more", minimum=0.0
+        45.0,
+        "Phred probability that a read is mapped to the wrong place: no haplotype is worse than the read's best by more",
+        minimum=0.0,
+        maximum=500.0,
     )
     expected_error_rate: float = option(
         0.02, "errors a base of a short read beyond which no haplotype explains it and it is left out", minimum=0.0, maximum=1.0
@@ -103,7 +106,7 @@ class GenotypeOptions:
     emit_quality: float = option(10.0, "least QUAL of a record", minimum=0.0)
     low_quality: float = option(20.0, "QUAL under which a record is marked LowQual", minimum=0.0)
     phase_quality: float = option(20.0, "Phred confidence at which neighbouring heterozygous sites of a region are phased", minimum=0.0)
-    min_quality_by_depth: float = option(2.0, "QD under which a record is marked LowQD", minimum=0.0)
+    min_quality_by_depth: float = option(2.0, "QD under which a record is marked LowQD; scaled by 2 / ploidy above 2", minimum=0.0)
     strand_artefact_rate: float = option(
         1e-5, "places a base at which an unknown share of one strand's reads repeats an error", minimum=0.0, maximum=1.0
     )

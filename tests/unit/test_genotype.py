@@ -209,6 +209,18 @@ def test_thresholds_are_options():
     assert call.filters == ("LowQual", "LowQD", "LowMQ")
 
 
+def test_quality_by_depth_is_scaled_for_high_ploidies():
+    def called(ploidy, limit):
+        truth = [[(A,)] + [()] * (ploidy - 1)]
+        (call,) = calls(truth, CANDIDATES, depth=60, options=replace(OPTIONS, min_quality_by_depth=limit))
+        return call
+
+    for ploidy in (1, 2, 8):
+        scaled = called(ploidy, 0.0).info["QD"] * max(1.0, ploidy / 2)
+        assert "LowQD" in called(ploidy, scaled * 1.01).filters
+        assert "LowQD" not in called(ploidy, scaled * 0.99).filters
+
+
 def test_strand_bias_is_marked():
     evidence = region([[(A,), ()]], CANDIDATES, depth=60)
     carries = evidence.log10[:, 1] > evidence.log10[:, 0]

@@ -50,6 +50,10 @@ def test_one_strand_and_small_shares_are_not_credible(counts):
     assert quality(*counts) < 3
 
 
+def test_figures_of_the_documentation():
+    assert [round(quality(*counts), 1) for counts in ((4, 11, 6, 0), (3, 3, 3, 0))] == [0.8, 15.2]
+
+
 def test_a_second_sample_with_a_real_variant_makes_the_allele_credible():
     odds = [artefact_odds(*reads(*counts), (0, 1), (0, 0), CARRIER) for counts in ((4, 11, 6, 0), (8, 8, 8, 8))]
     assert artefact_quality(odds[:1], SNV_RATE, STRAND_RATE, LOCUS_RATE) < 3

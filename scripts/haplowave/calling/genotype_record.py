@@ -69,14 +69,18 @@ def site_info(site: Site, quality: float, artefact: float, samples: Sequence[Sam
     return {key: value for key, value in info.items() if value is not None}
 
 
-def failed_filters(alleles: Sequence[str], quality: float, info: dict[str, object], options: GenotypeOptions) -> tuple[str, ...]:
+def failed_filters(
+    alleles: Sequence[str], quality: float, info: dict[str, object], samples: Sequence[SampleCall], options: GenotypeOptions
+) -> tuple[str, ...]:
     """Names of the filters that a record fails; a missing annotation fails none."""
+    # One copy of many is carried by fewer of the reads, so QUAL grows more slowly with depth.
+    ploidy = max((len(sample.genotype) for sample in samples if sample.genotype is not None and any(sample.genotype)), default=2)
     snv = len(alleles[0]) == 1 and all(len(allele) == 1 for allele in alleles if allele != SPANNING)
     strand_limit = options.max_strand_bias_snv if snv else options.max_strand_bias_indel
     position_limit = options.min_position_rank_sum_snv if snv else options.min_position_rank_sum_indel
     checks = (
         ("LowQual", quality < options.low_quality),
-        ("LowQD", _number(info, "QD", np.inf) < options.min_quality_by_depth),
+        ("LowQD", _number(info, "QD", np.inf) < options.min_quality_by_depth * min(1.0, 2 / ploidy)),
         ("Artefact", _number(info, "ARTQ", np.inf) < options.min_artefact_quality),
         ("StrandBias", _number(info, "FS", 0.0) > strand_limit),
         ("LowMQ", _number(info, "MQ", np.inf) < options.min_root_mapping_quality),

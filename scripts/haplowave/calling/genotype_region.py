@@ -158,7 +158,7 @@ def _call_site(
         target.likelihoods = population.phred_likelihoods(likelihood)
     artefact = _artefact_quality(site, site_evidence, sample_calls, models, options)
     info = site_info(site, quality, artefact, sample_calls, _site_reads(site, site_evidence.reads, by_allele, options))
-    filters = failed_filters(site.alleles, quality, info, options)
+    filters = failed_filters(site.alleles, quality, info, sample_calls, options)
     return _SiteCall(site, Call(evidence.contig, site.pos, site.alleles, quality, sample_calls, info, filters))
 
 

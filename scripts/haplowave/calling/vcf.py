@@ -59,7 +59,7 @@ def _filters(options: GenotypeOptions) -> list[tuple[str, str]]:
     position = f"ReadPosRankSum below {options.min_position_rank_sum_snv:g} (SNV) or {options.min_position_rank_sum_indel:g} (other)"
     return [
         ("LowQual", f"QUAL below {options.low_quality:g}"),
-        ("LowQD", f"QD below {options.min_quality_by_depth:g}"),
+        ("LowQD", f"QD below {options.min_quality_by_depth:g}, scaled by 2 / ploidy above 2"),
         ("Artefact", f"ARTQ below {options.min_artefact_quality:g}"),
         ("StrandBias", strand),
         ("LowMQ", f"MQ below {options.min_root_mapping_quality:g}"),
