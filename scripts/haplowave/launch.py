@@ -12,14 +12,16 @@ from haplowave.report.benchmarks import read_benchmarks
 from haplowave.report.text import aligned, read_tsv
 
 
-def plan_or_exit(config: MutableMapping[str, Any], config_files: Sequence[str | Path], default: Path, deep: bool) -> Plan:
-    """`make_plan`; an empty `config` is filled from the file `default`.
+def plan_or_exit(config: MutableMapping[str, Any], config_files: Sequence[str | Path], default: Path | None, deep: bool) -> Plan:
+    """`make_plan`, on top of the file `default` where no file is given and `config` does not name its own samples and reference.
 
     Ends the process with exit code 1 where a problem is found: one line each, no traceback.
     """
     files = [Path(file) for file in config_files]
-    if not config:
+    if not files and default is not None and not {"samples", "reference"} <= config.keys():
+        given = dict(config)
         config.update(load(default))
+        config.update(given)
         files = [default]
     try:
         plan = make_plan(config, files, deep)

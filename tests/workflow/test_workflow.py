@@ -169,6 +169,16 @@ rule all:
         assert {record.contig for record in calls} == {"chr2"}
 
 
+def test_keys_of_the_command_line_replace_those_of_the_default(simulated: Path, tmp_path: Path) -> None:
+    paths = [f"samples={simulated}/samples.tsv", f"reference={simulated}/ref.fa"]
+    printed = succeed("-n", "-p", "--config", *paths, "results=mine", cwd=tmp_path)
+    assert "mine/calls/all.vcf.gz" in printed
+    assert "evaluate_calls" not in printed  # as it would with the default's truth
+    one = succeed("-n", "-p", "--config", *paths, "contigs=['chr2']", "opencl={batch_size: 77}", cwd=tmp_path)
+    assert "--batch-size 77 " in one
+    assert "--contigs chr2 " in one
+
+
 def test_the_catalogue_finds_the_workflow(simulated: Path, tmp_path: Path) -> None:
     printed = succeed("--configfile", simulated / "config.yaml", "-n", cwd=tmp_path, snakefile=ROOT / "workflow/Snakefile")
     assert "genotype_regions" in printed

@@ -10,7 +10,9 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from haplowave import __version__ as VERSION
 from haplowave.launch import closing_lines, plan_or_exit, require_device
 
-PLAN = plan_or_exit(config, workflow.configfiles, default=ROOT / "config" / "config.yaml", deep=workflow.is_main_process)
+# a workflow that imports this one brings its own configuration
+DEFAULT = ROOT / "config" / "config.yaml" if workflow.modifier.is_main_snakefile() else None
+PLAN = plan_or_exit(config, workflow.configfiles, DEFAULT, deep=workflow.is_main_process)
 CHUNKS = list(PLAN.chunks)
 TRUTHS = PLAN.config.evaluation
 ENVIRONMENT = "../../envs/haplowave.yaml"
