@@ -6,8 +6,8 @@
 //
 // A job is a read against the columns of one strip of a haplotype. A sub-warp of S lanes holds S*N columns, N a lane, in registers;
 // every lane is one block of ROWS rows behind its left neighbour, which hands over t and K at its last column. The mismatches of a
-// lane's columns are bits of a word a letter, so that the match is a predicate. Columns go in groups of 8, all rows of a block for one
-// group before the next group: then nothing has to be moved between registers, and a byte of the word fills 7 predicates at once.
+// lane's columns are bits of a word a letter, so that the match is a predicate. A block has an even number of rows: then t and m, which
+// take each other's place every row, are back in their own registers and nothing has to be moved.
 // A lane that is through with its rows takes the next job while the lanes to its right still finish the last one: the pipeline never
 // drains. Jobs are taken from a counter, in order; every lane leaves the sum of its columns, which pairhmm_finish.cl adds up.
 //
@@ -42,15 +42,11 @@ typedef float4 real4;
 
 #include "pairhmm_exchange.cl"
 
-#define ROWS_A_SECTOR (32 / (int)sizeof(real4) ? 32 / (int)sizeof(real4) : 1)
-#define SECTORS (ROWS / ROWS_A_SECTOR)
 #define READ_BLOCK 4 // rows that reads are padded to by pairhmm_prepare.cl
 #define LANES (W * WARPS)
 #define NONE (-1)
 #define IDLE (-2)
 #define FOREVER 0x7fffffff
-
-#define GROUP 8
 
 #ifdef LONG
 typedef int4 job_type; // read, haplotype, strip, job of the strip to the left or -1
@@ -65,8 +61,12 @@ typedef int2 job_type; // read, haplotype
 #define TOP 100
 #endif
 #define SLACK 24                // exponents that the largest number may be off before a lane is scaled
+#ifndef CHECK_STEPS
 #define CHECK_STEPS (16 / ROWS) // steps between two looks at it
+#endif
+#ifndef PUBLISH
 #define PUBLISH 16              // blocks between two signs of progress
+#endif
 #define WAIT_FOR (W + 2 * PUBLISH) // blocks that a predecessor must be ahead to be followed without emptying the pipeline
 #define EMPTY (-(1 << 30))
 
@@ -74,7 +74,10 @@ typedef int2 job_type; // read, haplotype
 #include "pairhmm_long.cl"
 #endif
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+__kernel
+#ifndef FREE_SIZE
+__attribute__((reqd_work_group_size(LANES, 1, 1)))
+#endif
 #ifdef VARIANT_INTEL
 __attribute__((intel_reqd_sub_group_size(W)))
 #endif
@@ -113,9 +116,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         int job = lane < (W / S) * S ? NONE : end; // lanes that fill no sub-warp stay idle
         int left = job == NONE ? sub : FOREVER;
         uint block = 0, stride = 0, valid = 0;
-        real ahead[SECTORS]; // r of the next block: reading it brings the block's parameters into the cache a step ahead
-#pragma unroll
-        for (int i = 0; i < SECTORS; ++i) ahead[i] = 0;
+        real4 next = rows[0]; // parameters of the row to come, fetched a row ahead
 #ifdef LONG
         job_type what = (job_type)(0);
         int exponent = EMPTY, step = 0, pending = NONE, done = 0, last_strip = 1;
@@ -162,8 +163,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #endif
                 block = stride = 0;
                 left = FOREVER;
-#pragma unroll
-                for (int i = 0; i < SECTORS; ++i) ahead[i] = 0;
+                next = rows[0];
                 if (job >= 0 && job < end) {
 #ifndef LONG
                     const job_type what = jobs[job];
@@ -189,8 +189,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     block = (read.x * READ_BLOCK + read.z) / ROWS;
                     left = (read.y * READ_BLOCK - read.z + padding) / ROWS;
                     stride = 1;
-#pragma unroll
-                    for (int i = 0; i < SECTORS; ++i) ahead[i] = rows[(size_t)block * ROWS + i * ROWS_A_SECTOR].x;
+                    next = rows[(size_t)block * ROWS];
 #ifdef LONG
                     exponent = 0;
                     done = 0;
@@ -226,49 +225,32 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
             align(t, J, m, &t_left, &exponent, t_in, K, exponent_in);
 #endif
 
-            real4 p[ROWS];
-            real gap_of[ROWS];
-            uint mismatch[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                p[r] = rows[(size_t)block * ROWS + r];
+                const real4 p = next; // r, b, u, v
+                const size_t row = (size_t)block * ROWS + r;
+                next = rows[r + 1 < ROWS ? row + 1 : row + 1 + (stride ? 0 : -ROWS)];
 #ifdef PER_ROW_GAP
-                gap_of[r] = row_gaps[(size_t)block * ROWS + r];
+                const real ii = row_gaps[row];
 #else
-                gap_of[r] = gap;
+                const real ii = gap;
 #endif
-                mismatch[r] = own[CODE(r % ROWS_A_SECTOR ? p[r].x : ahead[r / ROWS_A_SECTOR]) * LANES];
-            }
+                const uint mismatch = own[CODE(p.x) * LANES];
 #pragma unroll
-            for (int i = 0; i < SECTORS; ++i) ahead[i] = rows[((size_t)block + stride) * ROWS + i * ROWS_A_SECTOR].x;
-            real before[ROWS]; // t of the row above, left of the next column
-            before[0] = t_left;
+                for (int k = 0; k < N; ++k) J[k] = FMA(p.y, J[k], m[k]);
+                real diagonal = t_left, across = K[r];
+                t_left = t_in[r];
 #pragma unroll
-            for (int r = 1; r < ROWS; ++r) before[r] = t_in[r - 1];
-            t_left = t_in[ROWS - 1];
-#pragma unroll
-            for (int k0 = 0; k0 < N; k0 += GROUP) {
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    real diagonal = before[r];
-                    before[r] = t[min(k0 + GROUP, N) - 1];
-#pragma unroll
-                    for (int k = k0; k < min(k0 + GROUP, N); ++k) J[k] = FMA(p[r].y, J[k], m[k]);
-#pragma unroll
-                    for (int k = k0; k < min(k0 + GROUP, N); ++k) {
-                        real now = diagonal;
-                        if (mismatch[r] & (1u << k)) now *= p[r].x;
-                        diagonal = t[k];
-                        t[k] = FMA(p[r].w, K[r], FMA(p[r].z, J[k], now));
-                        K[r] = FMA(gap_of[r], K[r], now);
-                        m[k] = now;
-                    }
+                for (int k = 0; k < N; ++k) {
+                    real now = diagonal;
+                    if (mismatch & (1u << k)) now *= p.x;
+                    diagonal = t[k];
+                    t[k] = FMA(p.w, across, FMA(p.z, J[k], now));
+                    across = FMA(ii, across, now);
+                    m[k] = now;
                 }
-            }
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                t_out[r] = r + 1 < ROWS ? before[r + 1] : t[N - 1];
-                K_out[r] = K[r];
+                t_out[r] = t[N - 1];
+                K_out[r] = across;
             }
             block += stride;
             --left;
