@@ -14,6 +14,7 @@ from haplowave.report.text import aligned
 
 HEADER = """##fileformat=VCFv4.3
 ##source=haplowave test
+##haplowave_genotyping=a=1;b=x
 ##FILTER=<ID=PASS,Description="x">
 ##FILTER=<ID=LowQual,Description="x">
 ##contig=<ID=1,length=1000>
@@ -44,6 +45,7 @@ def vcf(tmp_path: Path) -> Path:
 def test_counts(vcf: Path) -> None:
     counts = count_calls(vcf)
     assert (counts.source, counts.records, counts.multiallelic) == ("haplowave test", 7, 2)
+    assert counts.settings == {"a": "1", "b": "x"}
     assert dict(counts.filters) == {"PASS": 6, "LowQual": 1}
     a, b = counts.samples["a"], counts.samples["b"]
     assert dict(a.kinds) == {"snv": 4, "deletion": 1, "insertion": 1, "other": 1, "mnv": 1}

@@ -38,8 +38,8 @@ def fetch_reads(file: pysam.AlignmentFile, contig: str, start: int, end: int) ->
             yield read
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{_name(file)}: cannot be read at {contig}:{start + 1}-{end} ({error}); the file or its index is damaged, copy it again or run "
-            "'samtools index'"
+            f"{_name(file)}: cannot be read at {contig}:{start + 1}-{end} ({error}); the file or its index is damaged, copy it again or "
+            "run 'samtools index'"
         ) from error
 
 

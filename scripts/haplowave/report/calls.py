@@ -31,12 +31,16 @@ class SampleCounts:
 
 @dataclass
 class CallCounts:
-    """Of a VCF: `filters` counts FILTER values, PASS among them; `samples` by name in the order of the header."""
+    """Of a VCF: `filters` counts FILTER values, PASS among them; `samples` by name in the order of the header.
+
+    `settings`: the genotyper's options, as the header states them.
+    """
 
     source: str
     contigs: int
     records: int = 0
     multiallelic: int = 0
+    settings: dict[str, str] = field(default_factory=dict)
     filters: Counter[str] = field(default_factory=Counter)
     samples: dict[str, SampleCounts] = field(default_factory=dict)
 
@@ -59,8 +63,10 @@ def count_calls(path: str | Path) -> CallCounts:
     """Read all records of `path`. Raises UserError where it is no VCF."""
     try:
         with pysam.VariantFile(str(path)) as file:
-            source = next((record.value for record in file.header.records if record.key == "source"), "unknown")
-            counts = CallCounts(source, len(file.header.contigs), samples={name: SampleCounts() for name in file.header.samples})
+            lines = {record.key: record.value for record in file.header.records if record.value}
+            settings = dict(pair.split("=", 1) for pair in lines.get("haplowave_genotyping", "").split(";") if "=" in pair)
+            samples = {name: SampleCounts() for name in file.header.samples}
+            counts = CallCounts(lines.get("source", "unknown"), len(file.header.contigs), settings=settings, samples=samples)
             for record in file:
                 _count_record(record, counts)
     except (OSError, ValueError) as error:

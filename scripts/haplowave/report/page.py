@@ -46,6 +46,7 @@ def write_report(
             _reads(read_filters),
             _pairs(read_tsv(pairs)),
             _time(steps),
+            _run(counts, len(read_filters)),
         ],
     )
     with atomic_path(output) as temporary:
@@ -181,3 +182,9 @@ def _time(steps: Sequence[Step]) -> dict[str, Any] | None:
         rows.append([step.name.replace("_", " "), str(step.jobs), *figures])
     figure = plots.stacked([step.name.replace("_", " ") for step in steps], {"wall": [step.seconds for step in steps]}, "seconds, all jobs")
     return {"title": "Time and memory by step", "figures": [("Wall clock", figure)], "tables": [table(rows)]}
+
+
+def _run(counts: CallCounts, chunks: int) -> dict[str, Any]:
+    rows = [["", ""], ["made by", counts.source], ["contigs of the reference", thousands(counts.contigs)], ["chunks", thousands(chunks)]]
+    rows += [[key.replace("_", " "), value] for key, value in counts.settings.items()]
+    return {"title": "Run", "tables": [table(rows)]}
