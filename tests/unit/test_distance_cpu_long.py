@@ -54,6 +54,12 @@ def pair(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
+def swept(texts: Texts, shape: Shape, band: Band, limit: int) -> int | None:
+    sweep = Sweep(texts, shape, band, limit)
+    sweep.run()
+    return sweep.score()
+
+
 @pytest.mark.parametrize("kind", ["mutated", "unrelated", "shuffled", "tandem"])
 @pytest.mark.parametrize("seed", range(8))
 def test_equal_to_the_oracle_with_and_without_a_maximum(cpu, kind, seed):
@@ -89,7 +95,7 @@ def test_limits_are_exact_for_every_shape_of_tiles(cpu, kind, seed):
         for limit in {wanted, wanted + 1, wanted + 40, 2 * wanted + 5, wanted - 1, wanted // 2}:
             if limit < abs(len(a) - len(b)):
                 continue
-            score = Sweep(texts, shape, ukkonen_band(texts, shape, limit), limit).run()
+            score = swept(texts, shape, ukkonen_band(texts, shape, limit), limit)
             if limit >= wanted:
                 assert score == wanted
             else:
@@ -136,7 +142,7 @@ def test_a_narrow_band_gives_an_upper_bound(cpu):
     strips = (len(a) - 1) // (64 * texts.lanes)
     high = np.minimum(straight + 1, strips)
     high[-1] = strips
-    score = Sweep(texts, shape, Band(straight, high), NO_LIMIT).run()
+    score = swept(texts, shape, Band(straight, high), NO_LIMIT)
     assert edit_distance(a, b) <= score <= max(len(a), len(b)) * 2
 
 
@@ -184,8 +190,33 @@ def test_auto_chooses_by_similarity(cpu):
     for rate in (0.001, 0.2):
         problem = Problem(a, mutate(rng, a, rate, 4), cpu)
         auto(problem)
-        chosen[rate] = problem.notes["chose"]
+        chosen[rate] = problem.notes["strategy"]
     assert chosen == {0.001: "wfa", 0.2: "bitparallel"}
+
+
+def test_a_killed_sweep_goes_on_from_its_checkpoint(cpu, tmp_path, monkeypatch):
+    rng = np.random.default_rng(13)
+    a = rng.integers(0, 4, 40_000).astype(np.uint8)
+    b = mutate(rng, a, 0.1, 4)
+    whole = Problem(a, b, cpu)
+    wanted = bitparallel(whole)
+    path = tmp_path / "state"
+    monkeypatch.setattr("haplowave.distance.cpu_long.AT_ONCE", 20)
+    monkeypatch.setattr("haplowave.distance.checkpoint.SECONDS", 0.0)
+
+    def kill(done: float, bound: int | None) -> None:
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bitparallel(Problem(a, b, cpu, checkpoint=path, progress=kill))
+    assert path.exists()
+    seen = []
+    again = Problem(a, b, cpu, checkpoint=path, progress=lambda done, bound: seen.append(done))
+    assert bitparallel(again) == wanted
+    assert seen[0] > 0.4
+    assert not path.exists()
+    assert again.notes["bound"] == whole.notes["bound"]
 
 
 def test_registered_for_the_cpu(cpu):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
+from haplowave.distance.checkpoint import Checkpoint
 from haplowave.distance.cpu_guide import band_around, guide_path
 from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, ukkonen_band
 from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
 from haplowave.distance.strategies import Problem, register
 
-GUIDE_SHAPE = Shape(2, 1024)
+AT_ONCE = 512  # launches between looks at the clock
 GUIDE_HALF = 1024  # rows on each side of the guiding path
 # Seconds, measured on two AVX-512 cores (benchmark distance, CPU part); only their ratios matter, and only to `auto`.
 _WAVEFRONT_CELL = 0.8e-9
@@ -32,16 +33,26 @@ def bitparallel(problem: Problem) -> int:
     """
     if not len(problem.a) or not len(problem.b):
         return _trivial(problem)
+    checkpoint = Checkpoint.open(problem)
     texts = Texts(problem.device, problem.a, problem.b)
-    bound = _upper_bound(texts, problem)
+    bound = _upper_bound(texts, problem) if checkpoint is None or checkpoint.bound is None else checkpoint.bound
+    problem.notes["bound"] = bound
     limit = bound if problem.maximum is None else min(bound, problem.maximum)
     if abs(texts.n - texts.m) > limit:
         return limit + 1
     shape = _shape(limit)
     sweep = Sweep(texts, shape, ukkonen_band(texts, shape, limit), limit)
-    distance = sweep.run(lambda done: problem.report(done, bound))
+    if checkpoint is not None:
+        checkpoint.restore(sweep)
+    while sweep.launch < sweep.launches:
+        sweep.run(sweep.launch + AT_ONCE)
+        problem.report(sweep.launch / sweep.launches, bound)
+        if checkpoint is not None:
+            checkpoint.save_when_due(sweep, bound)
     problem.cells += sweep.cells()
-    problem.notes |= {"bound": bound}
+    distance = sweep.score()
+    if checkpoint is not None:
+        checkpoint.remove()
     return distance if distance is not None and distance <= limit else limit + 1
 
 
@@ -52,7 +63,7 @@ def auto(problem: Problem) -> int:
         return _trivial(problem)
     meeting = _Meeting(problem)
     distance = meeting.run(give_up=lambda edits, expected: _tiles_are_faster(problem, edits, expected))
-    problem.notes |= {"chose": "wfa" if distance is not None else "bitparallel", "wavefront_edits": sum(meeting.fronts.r)}
+    problem.notes |= {"strategy": "wfa" if distance is not None else "bitparallel", "wavefront_edits": sum(meeting.fronts.r)}
     return bitparallel(problem) if distance is None else distance
 
 
@@ -72,15 +83,15 @@ def _upper_bound(texts: Texts, problem: Problem) -> int:
     """Cost of a real alignment: that inside a narrow band around the guiding path."""
     if max(texts.m, texts.n) <= 2048:
         return max(texts.m, texts.n)
-    sweep = Sweep(texts, GUIDE_SHAPE, band_around(texts, GUIDE_SHAPE, guide_path(texts), GUIDE_HALF))
-    bound = sweep.run()
+    shape = Shape(2, 1024) if texts.n < 1 << 17 else Shape(4, 2048)
+    sweep = Sweep(texts, shape, band_around(texts, shape, guide_path(texts), GUIDE_HALF))
+    sweep.run()
+    bound = sweep.score()
     problem.cells += sweep.cells()
     return max(texts.m, texts.n) if bound is None else min(bound, max(texts.m, texts.n))
 
 
 def _shape(limit: int) -> Shape:
-    if limit < 3_000:
-        return Shape(1, 512)
     return Shape(2, 1024) if limit < 20_000 else Shape(4, 2048)
 
 

@@ -1,6 +1,5 @@
 """Host side of kernels/distance_cpu_tiles.cl: sweep a band of bit-parallel tiles, one launch an anti-diagonal."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_tiles.cl"
 SLACK = 1 << 16  # bytes behind a text that a tile may read: more than a tile's rows or columns
-IN_FLIGHT = 512  # launches that may wait at once
+DIAGONAL = 17  # index of the kernel's argument
 NO_LIMIT = 1 << 40
 
 
@@ -61,64 +60,84 @@ class Band:
 
 
 class Sweep:
-    """State of one pass over a band: what is known at the borders of the tiles done so far."""
+    """State of one pass over a band: what is known at the borders of the tiles done so far.
+
+    `launch`: anti-diagonals done; `state`: the buffers that hold everything else; `sizes`: their bytes.
+    """
 
     def __init__(self, texts: Texts, shape: Shape, band: Band, limit: int = NO_LIMIT):
-        self.texts, self.shape, self.limit = texts, shape, limit
+        self.texts, self.shape, self.queue = texts, shape, texts.device.queue
         self.rows = 64 * texts.lanes * shape.vectors
-        self.first, self.last = band.launches()
+        self.first, self.last = (strips.tolist() for strips in band.launches())
+        self.launch = 0
         strips, chunks = -(-texts.m // self.rows), len(band.low)
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        new = lambda array: cl.Buffer(texts.device.context, flags, hostbuf=array)  # noqa: E731
-        self.pv, self.mv = new(np.full(texts.words, -1, np.int64)), new(np.zeros(texts.words, np.int64))
         blocks = chunks * shape.width // 64
-        self.hp, self.hm = new(np.full(blocks, -1, np.int64)), new(np.zeros(blocks, np.int64))
-        self.right, self.below = new(np.arange(strips) * self.rows), new(np.arange(chunks) * shape.width)
-        self.right_alive = new((np.arange(strips) <= band.high[0]).astype(np.uint8))
-        self.below_alive = new((band.low == 0).astype(np.uint8))
-        self.low, self.high, self.done = new(band.low), new(band.high), new(np.zeros(strips, np.int32))
-        self.kernel = cl.Kernel(texts.program(shape), "tiles")
+        state = {
+            "pv": np.full(texts.words, -1, np.int64),
+            "mv": np.zeros(texts.words, np.int64),
+            "hp": np.full(blocks, -1, np.int64),
+            "hm": np.zeros(blocks, np.int64),
+            "right": np.arange(strips) * self.rows,
+            "below": np.arange(chunks) * shape.width,
+            "right_alive": (np.arange(strips) <= band.high[0]).astype(np.uint8),
+            "below_alive": (band.low == 0).astype(np.uint8),
+            "done": np.zeros(strips, np.int32),
+        }
+        self.sizes = {name: array.nbytes for name, array in state.items()}
+        self.state = {name: self._buffer(array) for name, array in state.items()}
+        self._band = [self._buffer(array) for array in (band.low, band.high)]  # a kernel does not keep its arguments alive
+        border = [buffer for name, buffer in self.state.items() if name != "done"]
         spare = cl.LocalMemory(8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors))
         arguments = (
-            texts.rows, np.int64(texts.words), texts.b, self.pv, self.mv, self.hp, self.hm, self.right, self.below,
-            self.right_alive, self.below_alive, self.low, self.high, self.done, np.int64(texts.m), np.int64(texts.n),
-            np.int64(limit), np.int32(0), spare,
+            texts.rows, np.int64(texts.words), texts.b, *border, *self._band, self.state["done"],
+            np.int64(texts.m), np.int64(texts.n), np.int64(limit), np.int32(0), np.int32(0), spare,
         )  # fmt: skip
+        self.kernel = cl.Kernel(texts.program(shape), "tiles")
         for index, argument in enumerate(arguments):
             self.kernel.set_arg(index, argument)
 
-    def run(self, report: Callable[[float], None] | None = None) -> int | None:
-        """Score at the end of both strings: an upper bound of the distance, exact where it is <= limit; None where no path is left."""
-        queue = self.texts.device.queue
-        for diagonal, (first, last) in enumerate(zip(self.first.tolist(), self.last.tolist(), strict=True)):
-            if last >= first:
-                self.kernel.set_arg(17, np.int32(diagonal))
-                event = cl.enqueue_nd_range_kernel(queue, self.kernel, (last - first + 1,), (1,), (first,))
-            if diagonal % IN_FLIGHT == IN_FLIGHT - 1:
-                event.wait()
-                if report is not None:
-                    report(diagonal / len(self.first))
-        return self._score()
+    def _buffer(self, array: np.ndarray) -> cl.Buffer:
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(self.texts.device.context, flags, hostbuf=array)
 
-    def _score(self) -> int | None:
-        queue, texts = self.texts.device.queue, self.texts
+    @property
+    def launches(self) -> int:
+        return len(self.first)
+
+    def run(self, until: int | None = None) -> None:
+        """Do anti-diagonals up to `until` (None: all), and wait for them."""
+        until = self.launches if until is None else min(until, self.launches)
+        for diagonal in range(self.launch, until):
+            first, count = self.first[diagonal], self.last[diagonal] - self.first[diagonal] + 1
+            if count > 0:
+                self.kernel.set_arg(DIAGONAL, np.int32(diagonal))
+                self.kernel.set_arg(DIAGONAL + 1, np.int32(first))
+                cl.enqueue_nd_range_kernel(self.queue, self.kernel, (count,), (1,))
+        self.queue.finish()
+        self.launch = until
+
+    def score(self) -> int | None:
+        """After the last launch, the score at the end of both strings: an upper bound of the distance, exact where it is <= limit;
+        None where no path is left."""
+        texts = self.texts
         strip = (texts.m - 1) // self.rows
         words = self.rows // 64
         alive, right = np.empty(1, np.uint8), np.empty(1, np.int64)
-        pv, mv = np.empty(words, np.uint64), np.empty(words, np.uint64)
-        cl.enqueue_copy(queue, alive, self.right_alive, src_offset=strip)
-        cl.enqueue_copy(queue, right, self.right, src_offset=8 * strip)
-        for host, buffer in ((pv, self.pv), (mv, self.mv)):
-            cl.enqueue_copy(queue, host, buffer, src_offset=8 * words * strip)
+        cl.enqueue_copy(self.queue, alive, self.state["right_alive"], src_offset=strip)
         if not alive[0]:
             return None
+        cl.enqueue_copy(self.queue, right, self.state["right"], src_offset=8 * strip)
         within = texts.m - strip * self.rows
-        up, down = (int(np.unpackbits(word.view(np.uint8), count=within, bitorder="little").sum()) for word in (pv, mv))
-        return int(right[0]) + up - down
+        counts = []
+        for name in ("pv", "mv"):
+            column = np.empty(words, np.uint64)
+            cl.enqueue_copy(self.queue, column, self.state[name], src_offset=8 * words * strip)
+            counts.append(int(np.unpackbits(column.view(np.uint8), count=within, bitorder="little").sum()))
+        return int(right[0]) + counts[0] - counts[1]
 
     def cells(self) -> int:
-        done = np.empty(self.done.size // 4, np.int32)
-        cl.enqueue_copy(self.texts.device.queue, done, self.done)
+        done = np.empty(self.sizes["done"] // 4, np.int32)
+        cl.enqueue_copy(self.queue, done, self.state["done"])
         return int(done.sum()) * self.rows * self.shape.width
 
 

@@ -69,8 +69,10 @@ __kernel void tiles(__global const ulong* restrict planes, const long words, __g
                     __global ulong* restrict mv_all, __global ulong* restrict hp_all, __global ulong* restrict hm_all, __global long* restrict right,
                     __global long* restrict below, __global uchar* restrict right_alive, __global uchar* restrict below_alive,
                     __global const int* low, __global const int* high, __global int* done, const long m, const long n, const long limit,
-                    const int diagonal, __local ulong* mask) {
-    const int s = get_global_id(0), c = diagonal - s;
+                    const int diagonal, const int first, __local ulong* mask) {
+    /* even strips first, then odd ones: threads that take consecutive work-items get like shares of what is alive */
+    const int item = get_global_id(0), even = ((int)get_global_size(0) + 1) / 2;
+    const int s = first + (item < even ? 2 * item : 2 * (item - even) + 1), c = diagonal - s;
     if (s < low[c] || s > high[c]) return;
     const int left_ok = right_alive[s], up_ok = below_alive[c];
     if (!left_ok && !up_ok) return;
