@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from haplowave.distance import bitparallel_tiles
 from haplowave.distance.checkpoint import Checkpoint
 from haplowave.distance.cpu_guide import band_around, guide_path
 from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, ukkonen_band
 from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
 from haplowave.distance.strategies import Problem, register
 
-AT_ONCE = 512  # launches between looks at the clock
 GUIDE_HALF = 1024  # rows on each side of the guiding path
 # Seconds, measured on two AVX-512 cores (benchmark distance, CPU part); only their ratios matter, and only to `auto`.
 _WAVEFRONT_CELL = 0.8e-9
@@ -37,6 +37,7 @@ def bitparallel(problem: Problem) -> int:
     texts = Texts(problem.device, problem.a, problem.b)
     bound = _upper_bound(texts, problem) if checkpoint is None or checkpoint.bound is None else checkpoint.bound
     problem.notes["bound"] = bound
+    problem.report(0.0, bound)
     limit = bound if problem.maximum is None else min(bound, problem.maximum)
     if abs(texts.n - texts.m) > limit:
         return limit + 1
@@ -45,7 +46,7 @@ def bitparallel(problem: Problem) -> int:
     if checkpoint is not None:
         checkpoint.restore(sweep)
     while sweep.launch < sweep.launches:
-        sweep.run(sweep.launch + AT_ONCE)
+        sweep.run(sweep.launch + bitparallel_tiles.AT_ONCE)
         problem.report(sweep.launch / sweep.launches, bound)
         if checkpoint is not None:
             checkpoint.save_when_due(sweep, bound)

@@ -87,4 +87,4 @@ def _function(strategy: str, problem: Problem) -> Strategy:
     if strategy not in ("auto", "bitparallel"):
         raise UserError(f"strategy '{strategy}': keeps no checkpoint and shares no devices; use bitparallel or auto")
     problem.notes["strategy"] = "bitparallel"
-    return bitparallel_tiles.bitparallel
+    return bitparallel_tiles.bitparallel if problem.others else find("bitparallel", problem.device)
