@@ -1,11 +1,14 @@
-"""Preparing the next item while the present one is worked on."""
+"""Work that overlaps: the next item is prepared, or several are worked on, while the present one is used."""
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 _END = object()
 
 
@@ -45,3 +48,24 @@ def ahead(items: Iterable[Item], depth: int = 1) -> Iterator[Item]:
     finally:
         stopped.set()
         thread.join()
+
+
+def overlapped(function: Callable[[Item], Made], items: Iterable[Item], workers: int = 2) -> Iterator[tuple[Item, Made]]:
+    """(item, function(item)) in the order of `items`, with up to `workers` items in work at a time.
+
+    For functions that leave the interpreter much of the time: one waits for the device while another prepares.
+    """
+    pending: deque[tuple[Item, Future[Made]]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for item in items:
+                pending.append((item, pool.submit(function, item)))
+                if len(pending) >= workers:
+                    first, future = pending.popleft()
+                    yield first, future.result()
+            while pending:
+                first, future = pending.popleft()
+                yield first, future.result()
+        finally:
+            for _, future in pending:
+                future.cancel()

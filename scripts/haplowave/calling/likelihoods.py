@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from haplowave.ahead import ahead
+from haplowave.ahead import ahead, overlapped
 from haplowave.calling.columns import column_sequences
 from haplowave.calling.distances import region_pairs
 from haplowave.calling.pruning import best_of_reads, candidates, proven, worth_waiting
@@ -52,9 +52,17 @@ class Totals:
     cells_computed: int = 0
     kernel_seconds: float = 0.0
 
-    def add(self, result: Result) -> None:
-        for name in ("rescued", "cells", "cells_computed", "kernel_seconds"):
-            setattr(self, name, getattr(self, name) + getattr(result, name))
+    def add(self, other: "Totals | Result") -> None:
+        for name in vars(self):
+            setattr(self, name, getattr(self, name) + getattr(other, name, 0))
+
+
+@dataclass
+class _Answer:
+    log10: np.ndarray
+    how: np.ndarray
+    """Index into _HOW."""
+    totals: Totals
 
 
 @dataclass
@@ -86,21 +94,22 @@ def write_likelihoods(
     output: str | Path,
     engine: EngineOptions,
     pruning: PruningOptions,
-    batch_size: int = 1 << 20,
+    batch_size: int = 1 << 18,
 ) -> Totals:
     """Write table `likelihoods`: a row for each row of `distances`, or for each pair of a region where that is None.
 
     Row groups of `reads` are joined until they have `batch_size` pairs and computed together; the output has the row groups of `reads`
-    whatever the batch. The next batch is read while one is computed.
+    whatever the batch. While one batch is on the device the next is prepared and another is read.
     """
     totals = Totals()
     with table_writer(output, "likelihoods") as writer:
-        for batch in ahead(_batches(_groups(haplotypes, reads, distances), batch_size)):
-            log10, how = _compute(batch, engine, pruning, totals)
+        batches = ahead(_batches(_groups(haplotypes, reads, distances), batch_size))
+        for batch, answer in overlapped(lambda batch: _compute(batch, engine, pruning), batches):
+            totals.add(answer.totals)
             at = 0
             for group in batch.groups:
                 rows = slice(at, at + len(group.pairs))
-                writer.append(_rows_of(group, log10[rows], how[rows]))
+                writer.append(_rows_of(group, answer.log10[rows], answer.how[rows]))
                 at = rows.stop
     return totals
 
@@ -175,42 +184,31 @@ def _row_of(
     return row
 
 
-def _compute(batch: _Batch, engine: EngineOptions, pruning: PruningOptions, totals: Totals) -> tuple[np.ndarray, np.ndarray]:
-    """log10 and index into _HOW of every pair of the batch."""
+def _compute(batch: _Batch, engine: EngineOptions, pruning: PruningOptions) -> _Answer:
     reads = _reads(pa.concat_tables([group.reads for group in batch.groups]))
     haplotypes = column_sequences(pa.concat_tables([group.haplotypes for group in batch.groups]).column("sequence"))
     starts = np.cumsum([[0, 0], *([group.reads.num_rows, group.haplotypes.num_rows] for group in batch.groups)], axis=0)
     pairs = np.concatenate([group.pairs + start for group, start in zip(batch.groups, starts[:-1], strict=True)])
     distances = np.concatenate([group.distances for group in batch.groups])
-    totals.pairs += len(pairs)
-    log10, how = np.full(len(pairs), -np.inf), np.zeros(len(pairs), np.uint8)
+    answer = _Answer(np.full(len(pairs), -np.inf), np.zeros(len(pairs), np.uint8), Totals(pairs=len(pairs)))
+
+    def fill(which: np.ndarray) -> None:
+        result = engine.compute(reads, haplotypes, pairs[which])
+        answer.log10[which], answer.how[which] = result.log10, result.how
+        answer.totals.add(result)
+
     worse = candidates(haplotypes, pairs, distances, pruning.prune_margin) if pruning.prune else np.zeros(len(pairs), bool)
     waiting = worse & worth_waiting(pairs, worse, len(haplotypes))
-    _fill(np.flatnonzero(~waiting), engine, reads, haplotypes, pairs, log10, how, totals)
+    fill(np.flatnonzero(~waiting))
     if worse.any():
         cap = pruning.prune_quality / 10
-        left_out = proven(reads, pairs, distances, worse, best_of_reads(pairs, log10), cap)
-        _fill(np.flatnonzero(waiting & ~left_out), engine, reads, haplotypes, pairs, log10, how, totals)
-        log10[left_out] = -np.inf
-        log10[left_out] = best_of_reads(pairs, log10)[left_out] - cap
-        how[left_out] = _PRUNED
-        totals.pruned += int(left_out.sum())
-    return log10, how
-
-
-def _fill(
-    which: np.ndarray,
-    engine: EngineOptions,
-    reads: Reads,
-    haplotypes: Sequences,
-    pairs: np.ndarray,
-    log10: np.ndarray,
-    how: np.ndarray,
-    totals: Totals,
-) -> None:
-    result = engine.compute(reads, haplotypes, pairs[which])
-    log10[which], how[which] = result.log10, result.how
-    totals.add(result)
+        left_out = proven(reads, pairs, distances, worse, best_of_reads(pairs, answer.log10), cap)
+        fill(np.flatnonzero(waiting & ~left_out))
+        answer.log10[left_out] = -np.inf
+        answer.log10[left_out] = best_of_reads(pairs, answer.log10)[left_out] - cap
+        answer.how[left_out] = _PRUNED
+        answer.totals.pruned = int(left_out.sum())
+    return answer
 
 
 def _reads(rows: pa.Table) -> Reads:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from haplowave.pairhmm.model import QUALITY_MASK, tables
+from haplowave.pairhmm.model import QUALITY_MASK, tables, take
 from haplowave.sequences import Reads, Sequences
 
 THETA = 5.0
@@ -43,20 +43,22 @@ def _tables() -> _Bounds:
 
 def upper_bounds(reads: Reads, which: np.ndarray) -> np.ndarray:
     """log10 Z of the reads `which`, float64: log10 L(read | haplotype) <= log10 Z - edit distance * log10(THETA). inf where it fails."""
+    if not len(which):
+        return np.zeros(0)
+    chosen = take(reads, which)
+    first = chosen.bases.offsets[:-1]
     bounds = _tables()
-    offsets = reads.bases.offsets
-    result = np.empty(len(which))
-    for place, read in enumerate(which.tolist()):
-        span = slice(offsets[read], offsets[read + 1])
-        if (reads.bases.data[span] == _N).any() or (reads.gap_quals[span] & QUALITY_MASK).min() < _LEAST_GAP_QUALITY:
-            result[place] = np.inf
-            continue
-        result[place] = (
-            bounds.prior[reads.base_quals[span] & QUALITY_MASK].sum()
-            + bounds.insertion[reads.insertion_quals[span] & QUALITY_MASK].sum()
-            + bounds.deletion[reads.deletion_quals[span] & QUALITY_MASK].sum()
-        )
-    return result
+    result = np.zeros(len(which))
+    for table, quals in (
+        (bounds.prior, chosen.base_quals),
+        (bounds.insertion, chosen.insertion_quals),
+        (bounds.deletion, chosen.deletion_quals),
+    ):
+        result += np.add.reduceat(table[quals & QUALITY_MASK], first)
+    without = np.maximum.reduceat(chosen.bases.data == _N, first) | (
+        np.minimum.reduceat(chosen.gap_quals & QUALITY_MASK, first) < _LEAST_GAP_QUALITY
+    )
+    return np.where(without, np.inf, result)
 
 
 def candidates(haplotypes: Sequences, pairs: np.ndarray, distances: np.ndarray, margin: int) -> np.ndarray:

@@ -7,18 +7,20 @@ import numpy as np
 from haplowave.errors import UserError
 from haplowave.opencl import Device, device_failures, select
 from haplowave.pairhmm import engines, renormalised
+from haplowave.pairhmm.batching import compact
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import ENGINES, Outcome, Work
 from haplowave.pairhmm.model import CONVENTIONS, regular_reads
+from haplowave.pairhmm.symbols import letters_in
 from haplowave.sequences import Reads, Sequences
 
 HOW = ("fp32", "fp64")
+_FEW = 0.2  # share of the pairs below which their sequences are copied out, so that a device gets only those
 PRECISIONS = ("auto", "fp32", "fp64")
 GATK_SAFE = -28.0 - 120.0 * np.log10(2.0)
 """GATK accepts a float result of 1e-28 or more of its scale 2^120 (GKL pairhmm_common.h, MIN_ACCEPTED)."""
 
-_LETTER = np.zeros(256, bool)
-_LETTER[np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", np.uint8)] = True
+_LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 @dataclass
@@ -92,19 +94,20 @@ def _check_sequences(what: str, sequences: Sequences) -> None:
     if (sequences.lengths <= 0).any():
         raise UserError(f"{what} {int(np.argmin(sequences.lengths))} (counted from 0): is empty; leave empty sequences out")
     data = sequences.data[sequences.offsets[0] : sequences.offsets[-1]]
-    if not (_LETTER[np.flatnonzero(np.bincount(data, minlength=256))]).all():
-        position = int(np.argmin(_LETTER[data])) + int(sequences.offsets[0])
+    if not set(letters_in(data)) <= _LETTERS:
+        position = int(np.argmin(np.isin(data, list(_LETTERS)))) + int(sequences.offsets[0])
         index = int(np.searchsorted(sequences.offsets, position, side="right")) - 1
         raise UserError(f"{what} {index} (counted from 0): byte {sequences.data[position]} is no letter; give bases as letters")
 
 
 def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    read = representatives(reads.bases.offsets, arrays)[pairs[:, 0]]
-    haplotype = representatives(haplotypes.offsets, (haplotypes.data,))[pairs[:, 1]]
-    if (read == pairs[:, 0]).all() and (haplotype == pairs[:, 1]).all():
+    family = np.full(len(reads), -1)  # the first haplotype that a read is paired with: reads of a region share it
+    family[pairs[::-1, 0]] = pairs[::-1, 1]
+    read = representatives(reads.bases.offsets, arrays, family)[pairs[:, 0]]
+    if (read == pairs[:, 0]).all():
         return pairs, None
-    keys, inverse = np.unique(read * len(haplotypes) + haplotype, return_inverse=True)
+    keys, inverse = np.unique(read * len(haplotypes) + pairs[:, 1], return_inverse=True)
     return np.stack(np.divmod(keys, len(haplotypes)), axis=1), inverse
 
 
@@ -163,6 +166,8 @@ class _Ladder:
     def _part(self, which: np.ndarray) -> Work:
         if len(which) == len(self.work.pairs):
             return self.work
+        if len(which) < _FEW * len(self.work.pairs):
+            return compact(self.work, self.work.pairs[which])
         return Work(self.work.reads, self.work.haplotypes, self.work.pairs[which], self.work.convention, self.work.share_prefixes)
 
     def _take(self, which: np.ndarray, outcome: Outcome, how: int) -> None:

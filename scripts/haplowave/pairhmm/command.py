@@ -28,7 +28,7 @@ class TextTotals:
     kernel_seconds: float = 0.0
 
 
-def write_text_likelihoods(source: str, output: str, engine: dict, batch_pairs: int = 1 << 20) -> TextTotals:
+def write_text_likelihoods(source: str, output: str, engine: dict, batch_pairs: int = 1 << 18) -> TextTotals:
     """Compute every pair of `source` (a file, .gz too, or '-' for standard input) and write `output` ('-': standard output).
 
     engine: keyword arguments of `log10_likelihoods`. The forms are those of `haplowave.pairhmm.text`.

@@ -12,7 +12,9 @@ import pyopencl as cl
 from haplowave.opencl import Device
 from haplowave.pairhmm.batching import in_batches
 from haplowave.pairhmm.engines import Outcome, Work, cells_of
-from haplowave.pairhmm.lanes_plan import full_groups, group_reads, left_over, plan_mixed, plan_shared
+from haplowave.pairhmm.lanes_groups import Groups, full_groups, group_reads, left_over
+from haplowave.pairhmm.lanes_mixed import plan_mixed
+from haplowave.pairhmm.lanes_shared import plan_shared
 from haplowave.pairhmm.launch import Launch, buffer, log2_table, options, workers
 from haplowave.pairhmm.model import tables
 
@@ -79,14 +81,14 @@ class _Lanes:
         if not full.all():
             self._mixed(part, which, left_over(groups, full), scale)
 
-    def _shared(self, part: Work, which: np.ndarray, groups, full: np.ndarray, scale: float) -> None:
+    def _shared(self, part: Work, which: np.ndarray, groups: Groups, full: np.ndarray, scale: float) -> None:
         rows = int(groups.lengths.max()) + 1
         border = 2 * rows
         most = min(_MOST_BORDERS, _BORDER_BYTES // (border * self._vector_bytes)) if part.share_prefixes else 0
         plan = plan_shared(part, groups, full, lanes=self.lanes, strip=STRIP, threads=self.device.compute_units, most_borders=most)
         scratch = rows * (4 + self.launch.symbols) + border * (plan.borders + 1)
         items = workers(self.device, scratch * self._vector_bytes, len(plan.tasks))
-        results = np.empty(len(plan.positions), self.real)
+        results = np.empty(plan.results, self.real)
         scales = np.empty(len(plan.tasks) * self.lanes)
         context = self.device.context
         arguments = (
@@ -104,10 +106,9 @@ class _Lanes:
             self.real(scale),
         )
         self._run("shared", items, arguments, results, scales)
-        used = plan.positions >= 0
-        target = which[plan.positions[used]]
-        self.raw[target] = results[used]
-        self.log2_scale[target] = scales[plan.scales[used]]
+        target = which[plan.pairs]
+        self.raw[target] = results[plan.result]
+        self.log2_scale[target] = scales[plan.scale]
         self.outcome.cells_computed += plan.cells_computed
 
     def _mixed(self, part: Work, which: np.ndarray, pairs: np.ndarray, scale: float) -> None:

@@ -123,7 +123,9 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
     span = slice(offsets[0], offsets[-1])
     plain = np.ones(len(reads), bool)
     for quals, floor in zip((reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals), _ALWAYS_REGULAR, strict=True):
-        masked = quals[span] & QUALITY_MASK
+        masked = quals[span]
+        if len(masked) and masked.max() > QUALITY_MASK:
+            masked = masked & QUALITY_MASK
         if len(masked) and masked.min() < floor:
             plain &= np.minimum.reduceat(masked, offsets[:-1] - offsets[0]) >= floor
     rest = np.flatnonzero(~plain)

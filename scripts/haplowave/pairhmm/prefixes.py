@@ -4,60 +4,64 @@ Haplotypes are sorted, so that those that begin alike stand together. Haplotype 
 its predecessor; the border in front of that strip was kept by the last haplotype that computed it.
 """
 
-import itertools
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 
+from haplowave.sequences import Sequences
 
-@dataclass
+_COMPARED = 1 << 16  # bases compared at a time
+
+
+@dataclass(frozen=True)
 class Plan:
-    """How to sweep one list of haplotypes, in the order given by `order` (indices into the list)."""
+    """How to sweep one sorted list of haplotypes; one item a haplotype."""
 
-    order: list[int]
     first_strip: list[int]
-    """Strip that each haplotype, in order, starts from."""
+    """Strip that it starts from."""
     border: list[int]
     """Kept border to start from; 0 where first_strip is 0."""
     saves: list[list[tuple[int, int]]]
-    """(strip, border number >= 1) to keep behind it, for each haplotype in order, by strip."""
+    """(strip, border number >= 1) to keep behind that strip, by strip."""
     borders: int
     """Highest border number in use."""
 
 
-def plan(haplotypes: list[bytes], strip: int, most_borders: int) -> Plan:
-    """The sweep of `haplotypes` in strips of `strip` columns, with at most `most_borders` borders kept at a time (0: share nothing)."""
-    count = len(haplotypes)
-    order = sorted(range(count), key=haplotypes.__getitem__)
-    if most_borders < 1 or count < 2:
-        return Plan(order, [0] * count, [0] * count, [[] for _ in order], 0)
-    ordered = [haplotypes[index] for index in order]
-    first = [0] + [_common_prefix(before, after) // strip for before, after in itertools.pairwise(ordered)]
-    keeper, last_use = _keepers(first)
-    border_of = _assign(last_use)
-    result = Plan(order, first, [0] * count, [[] for _ in order], 0)
-    for (owner, boundary), number in border_of.items():
-        if number <= most_borders:
-            result.saves[owner].append((boundary - 1, number))
-            result.borders = max(result.borders, number)
-    for saves in result.saves:
-        saves.sort()
-    for index, key in enumerate(keeper):
-        if key is not None and border_of[key] <= most_borders:
-            result.border[index] = border_of[key]
-        else:
-            result.first_strip[index] = 0
+def restarts(haplotypes: Sequences, order: np.ndarray, strip: int) -> np.ndarray:
+    """int64 (len(order),): for each haplotype of `order` how many whole strips it begins with that its predecessor begins with too."""
+    result = np.zeros(len(order), np.int64)
+    lengths = haplotypes.lengths[order]
+    rows = max(2, _COMPARED // max(int(lengths.max(initial=1)), 1))
+    for begin in range(0, len(order) - 1, rows - 1):
+        part = slice(begin, begin + rows)
+        whole = lengths[part] // strip
+        position = np.arange(int(whole.max()) * strip)
+        inside = position < (whole * strip)[:, None]
+        bases = haplotypes.data[np.where(inside, haplotypes.offsets[order[part]][:, None] + position, 0)]
+        equal = ((bases[1:] == bases[:-1]) & inside[1:] & inside[:-1]).reshape(len(whole) - 1, -1, strip).all(axis=2)
+        differs = np.concatenate([~equal, np.ones((len(equal), 1), bool)], axis=1)
+        result[begin + 1 : begin + rows] = differs.argmax(axis=1)
     return result
 
 
-def _common_prefix(a: bytes, b: bytes) -> int:
-    length = min(len(a), len(b))
-    differs = np.frombuffer(a, np.uint8, length) != np.frombuffer(b, np.uint8, length)
-    first = int(differs.argmax())
-    return first if differs[first] else length
+@functools.lru_cache(1 << 16)
+def plan(first: tuple[int, ...], most_borders: int) -> Plan:
+    """The sweep of a sorted list of haplotypes whose strips before `first` equal their predecessor's (`restarts`; the first has 0).
+
+    At most `most_borders` borders are kept at a time.
+    """
+    keeper, last_use = _keepers(first)
+    border_of = {key: number for key, number in _assign(last_use).items() if number <= most_borders}
+    saves: list[list[tuple[int, int]]] = [[] for _ in first]
+    for (owner, boundary), number in sorted(border_of.items()):
+        saves[owner].append((boundary - 1, number))
+    border = [border_of.get(key, 0) for key in keeper]
+    first_strip = [strip if number else 0 for strip, number in zip(first, border, strict=True)]
+    return Plan(first_strip, border, saves, max(border_of.values(), default=0))
 
 
-def _keepers(first: list[int]) -> tuple[list[tuple[int, int] | None], dict[tuple[int, int], int]]:
+def _keepers(first: tuple[int, ...]) -> tuple[list[tuple[int, int] | None], dict[tuple[int, int], int]]:
     """For each haplotype the (owner, boundary) it restarts from, and for each of those the last haplotype that needs it."""
     path: list[tuple[int, int]] = []  # (first strip, haplotype) that computed the strips from there on
     keeper: list[tuple[int, int] | None] = []

@@ -8,7 +8,7 @@ import pyopencl as cl
 from haplowave.opencl import Device
 from haplowave.pairhmm.batching import in_batches
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.lanes_plan import plan_mixed
+from haplowave.pairhmm.lanes_mixed import plan_mixed
 from haplowave.pairhmm.launch import Launch, buffer, options, workers
 from haplowave.pairhmm.model import tables
 
