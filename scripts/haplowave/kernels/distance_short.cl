@@ -7,6 +7,7 @@
  *     ph = mv | ~(xh | pv);     mh = pv & xh;           (horizontal differences of these rows; the top bits go to the next word)
  *     ph = ph << 1 | hp;        mh = mh << 1 | hm;
  *     pv = mh | ~(xv | ph);     mv = ph & xv;
+ * The code keeps eq, xv and xh negated, so that each line is one three-operand instruction of AVX-512.
  * eq comes from bit planes: symbols are numbered 0.. in PLANES bits, plane p of 64 query symbols is one word, and eq is the AND over
  * p of ~(plane ^ bit p of t_j). So any alphabet works and lanes may have different targets.
  *
@@ -172,19 +173,19 @@ __kernel void distances(__global const ulong* planes, __global const long* query
                     #pragma unroll
                     for (int p = 1; p < PLANES; p++) differ |= plane[k][p] ^ symbol[p];
 #if INFIX
-                    word_t eq = ~differ | pad[k];
+                    differ &= ~pad[k];
 #else
-                    word_t eq = ~(differ | pad[k]);
+                    differ |= pad[k];
 #endif
-                    const word_t xv = eq | mv[k];
-                    eq |= above_m >> TOP;
-                    const word_t xh = (((eq & pv[k]) + pv[k]) ^ pv[k]) | eq;
-                    const word_t ph = mv[k] | ~(xh | pv[k]);
-                    const word_t mh = pv[k] & xh;
+                    const word_t not_xv = differ & ~mv[k];
+                    const word_t not_eq = differ & ~(above_m >> TOP);
+                    const word_t not_xh = not_eq & ~(((pv[k] & ~not_eq) + pv[k]) ^ pv[k]);
+                    const word_t ph = mv[k] | (not_xh & ~pv[k]);
+                    const word_t mh = pv[k] & ~not_xh;
                     const word_t p1 = (ph << 1) | (above_p >> TOP);
                     const word_t m1 = (mh << 1) | (above_m >> TOP);
-                    pv[k] = m1 | ~(xv | p1);
-                    mv[k] = p1 & xv;
+                    pv[k] = m1 | (not_xv & ~p1);
+                    mv[k] = p1 & ~not_xv;
                     above_p = ph;
                     above_m = mh;
                 }
@@ -197,7 +198,7 @@ __kernel void distances(__global const ulong* planes, __global const long* query
                     score += as_long8(above_p >> TOP) - as_long8(above_m >> TOP);
 #endif
 #if INFIX
-                    best = (count_t)(j0 + q) < length ? min(best, score) : best;
+                    best = (count_t)(j0 + q) < length && score < best ? score : best;
 #else
                     best = (count_t)(j0 + q + 1) == length ? score : best;
 #endif
