@@ -27,7 +27,6 @@ class Checkpoint:
     key: np.ndarray
     bound: int | None = None
     due: float = 0.0
-    interval: float = SECONDS
 
     @classmethod
     def open(cls, problem: Problem) -> Self | None:
@@ -68,7 +67,7 @@ class Checkpoint:
             cl.enqueue_copy(sweep.queue, arrays[name], sweep.state[name])
         with atomic_path(self.path) as temporary, open(temporary, "wb") as handle:
             np.savez(handle, key=self.key, bound=bound, launch=sweep.launch, **arrays)
-        self.bound, self.due = bound, time.monotonic() + self.interval
+        self.bound, self.due = bound, time.monotonic() + SECONDS
 
     def remove(self) -> None:
         """After the result: the file has served."""

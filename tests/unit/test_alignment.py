@@ -1,0 +1,111 @@
+"""Alignments: as cheap as the distance, true symbol by symbol, whatever way they were found."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from long_pairs import expected_distances, mutate, string_pairs
+
+from haplowave.distance import align, cigar
+from haplowave.distance.anchors import cut
+from haplowave.distance.hirschberg import operations
+from haplowave.distance.planes import command_queue, upload
+from haplowave.distance.reference import edit_distance
+from haplowave.distance.wavefront import Front
+from haplowave.opencl import select
+
+SLOW_START = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+
+
+def replayed(text: str, a: np.ndarray, b: np.ndarray) -> int:
+    """Edits of a CIGAR, walked symbol by symbol; fails where it is not true of a and b."""
+    i = j = edits = 0
+    for count, letter in re.findall(r"(\d+)([=XID])", text):
+        for _ in range(int(count)):
+            if letter in "=X":
+                assert (a[i] == b[j]) == (letter == "=")
+            i += letter != "D"
+            j += letter != "I"
+            edits += letter != "="
+    assert (i, j) == (len(a), len(b))
+    return edits
+
+
+@SLOW_START
+@given(pair=string_pairs(1500))
+def test_alignment_is_true_and_optimal(pair):
+    a, b = pair
+    result = align(a, b, device="cpu")
+    assert replayed(result.cigar, a, b) == result.distance == edit_distance(a, b)
+
+
+@SLOW_START
+@given(pair=string_pairs(1500))
+def test_path_of_the_stored_waves(pair):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    device = select("cpu")
+    front = Front(device, upload(device, command_queue(device), a, b), keep=True)
+    assert front.advance(4000)
+    edits, matches = front.path()
+    runs = cigar.runs(
+        np.stack([edits, np.zeros_like(edits)], axis=1).ravel()[1:], np.stack([np.ones_like(matches), matches], axis=1).ravel()[1:]
+    )
+    assert replayed(runs.cigar, a, b) == edit_distance(a, b)
+
+
+@SLOW_START
+@given(pair=string_pairs())
+def test_path_by_halves_with_and_without_the_distance(pair):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    device = select("cpu")
+    planes = upload(device, command_queue(device), a, b)
+    pieces = cut(device, planes)
+    expected = edit_distance(a, b)
+    whole = np.array([[0, 0, len(a), len(b), max(len(a), len(b))]])
+    for given_pieces, known in ((pieces, None), (pieces, expected), (whole, None)):
+        assert replayed(cigar.runs(operations(device, planes, given_pieces, known)).cigar, a, b) == expected
+
+
+def test_published_pairs(shared_data):
+    for a, b, expected in expected_distances(shared_data / "edit_distance", 95_000):
+        result = align(a, b, device="cpu")
+        assert result.distance == expected
+        assert cigar.replay(result.runs, a, b)
+
+
+def test_replay_rejects_what_is_not_true():
+    a, b = (np.frombuffer(text, np.uint8) for text in (b"ACGTACGT", b"ACGAACG"))
+
+    def runs(operations, counts):
+        return cigar.runs(np.array(operations, np.uint8), np.array(counts))
+
+    assert cigar.replay(runs([0, 1, 0, 2], [3, 1, 3, 1]), a, b)
+    assert not cigar.replay(runs([0, 2], [7, 1]), a, b)
+    assert not cigar.replay(runs([0, 1, 0, 1], [3, 1, 3, 1]), a, b)
+    assert not cigar.replay(runs([1, 0, 2], [4, 3, 1]), a, b)
+
+
+def test_long_gaps_and_ends():
+    rng = np.random.default_rng(9)
+    a = rng.integers(0, 4, 40_000).astype(np.uint8)
+    b = mutate(rng, np.concatenate([a[2000:12_000], a[20_000:]]), 0.01, 4).astype(np.uint8)
+    result = align(a, b, device="cpu")
+    assert result.distance == align(b, a, device="cpu").distance
+    assert cigar.replay(result.runs, a, b)
+
+
+def test_paf_line():
+    runs = cigar.runs(np.array([0, 1, 0, 3], np.uint8), np.array([3, 1, 2, 5]))
+    assert cigar.paf_line(runs, "q", "t", 6, 11).split("\t") == [
+        "q", "6", "0", "6", "+", "t", "11", "0", "11", "5", "11", "255", "NM:i:6", "cg:Z:3=1X2=5D",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "b", "text"), [(b"", b"", ""), (b"ACG", b"", "3I"), (b"", b"ACG", "3D"), (b"ACG", b"ACG", "3=")])
+def test_empty_and_equal_strings(a, b, text):
+    assert align(a, b, device="cpu").cigar == text

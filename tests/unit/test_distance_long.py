@@ -1,0 +1,188 @@
+"""Distances of long strings: every device's own strategies against plain dynamic programming and published values."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from long_pairs import expected_distances, mutate, string_pairs
+
+from haplowave.distance import anchors, auto, bitparallel_tiles, checkpoint, distance, shared_sweep, wavefront
+from haplowave.distance.planes import command_queue, upload
+from haplowave.distance.reference import edit_distance
+from haplowave.distance.strategies import Problem
+from haplowave.distance.tiles import UNKNOWN, Shape, Sweep, task
+from haplowave.errors import UserError
+from haplowave.opencl import Device, select
+
+SLOW_START = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+# the implementations for any device, also where a CPU has one of its own under the same name
+ANY_DEVICE = {"wfa": wavefront.wfa, "bitparallel": bitparallel_tiles.bitparallel, "auto": auto.auto}
+
+
+@pytest.fixture(scope="module")
+def device() -> Device:
+    return select("cpu")
+
+
+@pytest.mark.parametrize("name", ANY_DEVICE)
+@SLOW_START
+@given(pair=string_pairs())
+def test_any_pair_equals_dynamic_programming(name, pair):
+    a, b = pair
+    if len(a) and len(b):
+        assert ANY_DEVICE[name](Problem(a, b, select("cpu"))) == edit_distance(a, b)
+
+
+@SLOW_START
+@given(pair=string_pairs(1500), slack=st.integers(-3, 3))
+def test_maximum_gives_the_distance_or_one_more(pair, slack):
+    a, b = pair
+    expected = edit_distance(a, b)
+    maximum = max(0, expected + slack)
+    for function in ANY_DEVICE.values() if len(a) and len(b) else ():
+        assert function(Problem(a, b, select("cpu"), maximum)) == min(expected, maximum + 1)
+
+
+@SLOW_START
+@given(pair=string_pairs(2500), bound=st.integers(-40, 400), shape=st.sampled_from([Shape(1, 1, 32), Shape(1, 4, 512)]))
+def test_sweeps_find_what_costs_at_most_the_bound_from_either_end(pair, bound, shape):
+    a, b = pair
+    m, n = len(a), len(b)
+    if m == 0 or n < 2:
+        return
+    expected = edit_distance(a, b)
+    bound = max(abs(m - n), expected + bound)
+    planes = upload(select("cpu"), command_queue(select("cpu")), a, b)
+    whole = Sweep(select("cpu"), planes, [task(0, 0, m, n, 1, n, bound), task(m - 1, n - 1, m, n, -1, n, bound)], shape)
+    whole.run()
+    assert whole.corners().tolist() == [expected if expected <= bound else UNKNOWN] * 2
+    halves = Sweep(select("cpu"), planes, [task(0, 0, m, n // 2, 1, n, bound), task(m - 1, n - 1, m, n - n // 2, -1, n, bound)], shape)
+    halves.run()
+    total, row, forward = halves.meetings()[0].tolist()
+    assert total == expected if expected <= bound else total > bound
+    if expected <= bound:
+        assert forward == edit_distance(a[:row], b[: n // 2])
+
+
+@SLOW_START
+@given(pair=string_pairs())
+def test_pieces_cover_both_strings_and_bound_the_distance(pair):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    device = select("cpu")
+    pieces = anchors.cut(device, upload(device, command_queue(device), a, b))
+    assert pieces[0, :2].tolist() == [0, 0]
+    assert (pieces[1:, :2] == pieces[:-1, :2] + pieces[:-1, 2:4]).all()
+    assert (pieces[-1, :2] + pieces[-1, 2:4]).tolist() == [len(a), len(b)]
+    for top, left, height, width, cost in pieces.tolist():
+        assert cost == edit_distance(a[top : top + height], b[left : left + width])
+    assert pieces[:, 4].sum() >= edit_distance(a, b)
+
+
+def test_anchors_of_a_mutated_string_make_a_close_bound(device):
+    rng = np.random.default_rng(4)
+    a = rng.integers(0, 4, 120_000).astype(np.uint8)
+    b = mutate(rng, np.concatenate([a[:30_000], a[33_000:]]), 0.03, 4).astype(np.uint8)
+    problem = Problem(a, b, device)
+    found = bitparallel_tiles.bitparallel(problem)
+    assert found == wavefront.wfa(Problem(a, b, device))
+    assert found <= problem.notes["bound"] <= 1.05 * found
+
+
+def test_published_distances(shared_data, device):
+    for a, b, expected in expected_distances(shared_data / "edit_distance", 100_000):
+        names = ANY_DEVICE if len(a) < 20_000 else ["bitparallel"]
+        assert {name: ANY_DEVICE[name](Problem(a, b, device)) for name in names} == dict.fromkeys(names, expected)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"), [(b"", b"", 0), (b"", b"ACGT", 4), (b"ACGT", b"", 4), (b"N", b"A", 1), (b"N", b"N", 0), (b"acgt", b"ACGT", 4)]
+)
+def test_tiny_strings_and_letters_as_themselves(a, b, expected, device):
+    assert distance(a, b, device=device).distance == expected
+
+
+def test_case_can_be_ignored(device):
+    assert distance(b"acgtnNxyz{", b"ACGTNnXYZ[", device=device, ignore_case=True).distance == 1  # { is 32 above [, and no letter
+
+
+def test_all_byte_values_are_symbols(device):
+    rng = np.random.default_rng(8)
+    a, b = (rng.integers(0, 256, length).astype(np.uint8) for length in (700, 900))
+    for function in ANY_DEVICE.values():
+        assert function(Problem(a, b, device)) == edit_distance(a, b)
+
+
+def test_result_describes_the_run(device):
+    result = distance(b"ACGT" * 300, b"ACGA" * 300, device=device, strategy="wfa")
+    assert (result.distance, result.query_length, result.target_length) == (300, 1200, 1200)
+    assert result.similarity == 0.75
+    assert result.cells > 0
+    assert result.gcups > 0
+
+
+def test_unknown_strategy_is_named_with_the_choices(device):
+    with pytest.raises(UserError, match=r"strategy 'fast': unknown .*bitparallel"):
+        distance(b"A", b"C", strategy="fast", device=device)
+
+
+@pytest.mark.parametrize("devices", [2, 3])
+def test_devices_that_share_a_pair_agree(device, devices, monkeypatch):
+    rng = np.random.default_rng(devices)
+    a = rng.integers(0, 4, 9000).astype(np.uint8)
+    for b in (mutate(rng, a, 0.2, 4).astype(np.uint8), rng.integers(0, 4, 7000).astype(np.uint8)):
+        others = [Device(device.device) for _ in range(devices - 1)]
+        sweep = shared_sweep.SharedSweep([device, *others], upload(device, command_queue(device), a, b), a, b, 9000, lag=3)
+        assert sweep.groups > devices
+        sweep.run(lambda done: None)
+        assert sweep.corner() == edit_distance(a, b)
+        assert distance(a, b, device=device, others=others).distance == edit_distance(a, b)
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_a_killed_run_resumes_from_its_checkpoint(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(bitparallel_tiles, "AT_ONCE", 5)
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, 4, 6000).astype(np.uint8) for _ in range(2))
+    path = tmp_path / "pair.npz"
+    before: list[float] = []
+
+    def kill_at_half(done, bound):
+        before.append(done)
+        if done > 0.5:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        bitparallel_tiles.bitparallel(Problem(a, b, device, checkpoint=path, progress=kill_at_half))
+    assert path.exists()
+    after: list[float] = []
+    problem = Problem(a, b, device, checkpoint=path, progress=lambda done, bound: after.append(done))
+    assert bitparallel_tiles.bitparallel(problem) == edit_distance(a, b)
+    assert after[1] > before[-2]  # it went on, and did not begin again
+    assert not path.exists()
+
+
+def test_a_checkpoint_of_other_strings_or_a_damaged_one_is_refused(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(bitparallel_tiles, "AT_ONCE", 1)
+    path = tmp_path / "pair.npz"
+    a, b, other = (np.frombuffer(text * 500, np.uint8) for text in (b"ACGT", b"AGGT", b"ACGA"))
+
+    def kill(done, bound):
+        if path.exists():
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        bitparallel_tiles.bitparallel(Problem(a, b, device, checkpoint=path, progress=kill))
+    with pytest.raises(UserError, match="belongs to other strings"):
+        bitparallel_tiles.bitparallel(Problem(other, b, device, checkpoint=path))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UserError, match="is no complete checkpoint"):
+        bitparallel_tiles.bitparallel(Problem(a, b, device, checkpoint=path))
+    with pytest.raises(UserError, match="keeps no checkpoint"):
+        distance(a, b, device=device, checkpoint=tmp_path / "other.npz", strategy="wfa")
