@@ -119,14 +119,47 @@ def test_quality_of_a_biallelic_site_is_exact(ploidies, seed):
     assert quality == pytest.approx(-10 * math.log10(nothing), abs=1e-6)
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3), st.integers(0, 2**31))
+def test_posteriors_of_all_samples_at_a_biallelic_site_are_exact(ploidies, seed):
+    random = np.random.default_rng(seed)
+    likelihoods = [-6 * random.random(ploidy + 1) for ploidy in ploidies]
+    alphas = np.array([1.0, 1e-3])
+    _, expected = _brute_force(likelihoods, ploidies, alphas)
+    found = population.posteriors(likelihoods, ploidies, alphas, np.array([False, True]))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(10**one, [other[index] for index in range(len(one))], rtol=1e-8, atol=1e-12)
+
+
+def test_posteriors_at_a_multi_allelic_site_are_close_to_exact():
+    random, alphas, variant = np.random.default_rng(2), np.array([1.0, 1e-3, 1e-3]), np.array([False, True, True])
+    differences = []
+    for _ in range(40):
+        shares = random.dirichlet([2, 0.5, 0.5])
+        likelihoods = [_few_reads(random, random.choice(3, 2, p=shares)) for _ in range(3)]
+        _, expected = _brute_force(likelihoods, [2, 2, 2], alphas)
+        for one, other in zip(population.posteriors(likelihoods, [2, 2, 2], alphas, variant), expected, strict=True):
+            differences.append(np.abs(10**one - np.array([other[index] for index in range(6)])).max())
+    assert np.mean(differences) < 0.02
+    assert np.mean(np.array(differences) < 0.05) > 0.95
+
+
+def _few_reads(random, alleles):
+    """Likelihoods of a diploid sample at three alleles with about five reads."""
+    reads = random.choice(alleles, 1 + random.poisson(4))
+    log10 = np.full((len(reads), 3), -3.0)
+    log10[np.arange(len(reads)), reads] = 0
+    return model.genotype_log10(log10, model.genotypes(2, 3))
+
+
 @pytest.mark.parametrize(("ploidy", "alleles"), [(1, 3), (2, 3), (3, 2), (4, 2)])
 def test_posterior_of_one_sample_is_exact(ploidy, alleles):
     likelihood = -4 * np.random.default_rng(ploidy).random(len(model.genotypes(ploidy, alleles)))
     alphas = np.array([1.0, 1e-3, 1e-4])[:alleles]
     nothing, (expected,) = _brute_force([likelihood], [ploidy], alphas)
-    found = 10 ** population.posteriors([likelihood], [ploidy], alphas)[0]
-    np.testing.assert_allclose(found, [expected[index] for index in range(len(found))], rtol=1e-9)
     variant = np.arange(alleles) > 0
+    found = 10 ** population.posteriors([likelihood], [ploidy], alphas, variant)[0]
+    np.testing.assert_allclose(found, [expected[index] for index in range(len(found))], rtol=1e-9)
     quality = population.site_quality([likelihood], [ploidy], alphas, variant)
     assert quality == pytest.approx(-10 * math.log10(nothing), abs=1e-6)
 
@@ -136,8 +169,9 @@ def test_an_allele_common_in_other_samples_needs_less_evidence():
     weak = np.array([-2.5, 0.0, -3.0])
     carrier = np.array([-30.0, -10.0, 0.0])
     without = np.array([0.0, -10.0, -30.0])
-    alone = population.posteriors([weak, without, without], [2, 2, 2], alphas)[0]
-    among_carriers = population.posteriors([weak, carrier, carrier], [2, 2, 2], alphas)[0]
+    variant = np.array([False, True])
+    alone = population.posteriors([weak, without, without], [2, 2, 2], alphas, variant)[0]
+    among_carriers = population.posteriors([weak, carrier, carrier], [2, 2, 2], alphas, variant)[0]
     assert alone.argmax() == 0
     assert among_carriers.argmax() == 1
 

@@ -35,26 +35,80 @@ def dirichlet_multinomial(alphas: np.ndarray, ploidy: int) -> np.ndarray:
     return _log10_orders(ploidy, len(alphas)) + rising[np.arange(len(alphas)), counts].sum(axis=1) - total
 
 
-def posteriors(likelihoods: Sequence[np.ndarray], ploidies: Sequence[int], rates: np.ndarray) -> list[np.ndarray]:
-    """log10 P(genotype | all reads) of each sample; each sums to 1.
+def posteriors(likelihoods: Sequence[np.ndarray], ploidies: Sequence[int], rates: np.ndarray, variant: np.ndarray) -> list[np.ndarray]:
+    """log10 P(genotype | reads of all samples) of each sample; each sums to 1.
 
-    `likelihoods`: one (genotypes,) log10 array a sample; `rates`: Dirichlet parameters, 1 for the reference. Exact for one
-    sample; for more, each sample's prior is the Dirichlet-multinomial given the expected allele counts of the others
-    (collapsed variational inference), repeated until the counts stand still.
+    `likelihoods`: one (genotypes,) log10 array a sample; `rates`: Dirichlet parameters, 1 for the reference; `variant`: bool
+    (alleles,), false for the reference and for `*`. How many copies of variant alleles a sample has is exact: what the other
+    samples say is summed over all their genotypes. Which variant alleles those are is exact for one sample; for more, it
+    follows the Dirichlet-multinomial given the expected allele counts of the others, repeated until the counts stand still.
     """
     alleles = len(rates)
     counts = [allele_counts(ploidy, alleles) for ploidy in ploidies]
+    copies = [count[:, variant].sum(axis=1) for count in counts]
     expected = np.zeros((len(ploidies), alleles))
     result: list[np.ndarray] = [np.empty(0)] * len(ploidies)
     for _ in range(_ITERATIONS):
         before = expected.copy()
-        for sample, (likelihood, ploidy) in enumerate(zip(likelihoods, ploidies, strict=True)):
-            others = expected.sum(axis=0) - expected[sample]
-            joint = likelihood + dirichlet_multinomial(rates + np.maximum(others, 0.0), ploidy)
-            result[sample] = joint - log10_sum(joint)
+        split = []
+        for likelihood, ploidy, own, number in zip(likelihoods, ploidies, expected, copies, strict=True):
+            prior = dirichlet_multinomial(rates + np.maximum(before.sum(axis=0) - own, 0.0), ploidy)
+            split.append(likelihood + prior - _by_copies(prior, number, ploidy)[number])
+        totals = [_by_copies(joint, number, ploidy) for joint, number, ploidy in zip(split, copies, ploidies, strict=True)]
+        shares = _copies_given_all(totals, np.array([rates[~variant].sum(), rates[variant].sum()]))
+        for sample, (joint, number) in enumerate(zip(split, copies, strict=True)):
+            conditional = joint - np.where(np.isfinite(totals[sample]), totals[sample], 0.0)[number]
+            result[sample] = conditional + shares[sample][number]
             expected[sample] = (np.power(10.0, result[sample])[:, None] * counts[sample]).sum(axis=0)
-        if len(ploidies) == 1 or np.abs(expected - before).max() < _TOLERANCE:
+        if len(ploidies) == 1 or alleles == 2 or np.abs(expected - before).max() < _TOLERANCE:
             break
+    return result
+
+
+def _by_copies(values: np.ndarray, copies: np.ndarray, ploidy: int) -> np.ndarray:
+    """log10 sums of `values` (genotypes,) by the number of variant copies: shape (ploidy + 1,)."""
+    chosen = copies == np.arange(ploidy + 1)[:, None]
+    return log10_sum(np.where(chosen, values, -np.inf), axis=1)
+
+
+def _copies_given_all(totals: Sequence[np.ndarray], rates: np.ndarray) -> list[np.ndarray]:
+    """log10 P(variant copies of a sample | reads of all): one (ploidy + 1,) array a sample.
+
+    `totals`: log10 P(reads | copies) of each; `rates`: Dirichlet parameters of non-variant and variant alleles. Sums over the
+    samples before and those behind each sample meet at it, so that its own reads count once.
+    """
+    weighted = [total + _log10_binomials(len(total) - 1) for total in totals]
+    chromosomes = sum(len(total) - 1 for total in totals)
+    assignment = dirichlet_multinomial(rates, chromosomes) - _log10_binomials(chromosomes)
+    linear = [np.power(10.0, values - values.max()) for values in weighted]
+    before, behind = _running(linear), _running(linear[::-1])[::-1]
+    # Only ratios of neighbouring numbers of copies matter here, so the scaled sums may stay linear.
+    prior = np.power(10.0, assignment - assignment.max())
+    result = []
+    for values, left, right in zip(weighted, before, behind, strict=True):
+        others = _convolve(left, right)
+        seen = np.array([(others * prior[copies : copies + len(others)]).sum() for copies in range(len(values))])
+        joint = values + np.log10(np.maximum(seen, 1e-300))
+        result.append(joint - log10_sum(joint))
+    return result
+
+
+def _running(items: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """For each item the convolution of those before it, scaled to a maximum of 1."""
+    result = [np.ones(1)]
+    for item in items[:-1]:
+        following = _convolve(result[-1], item)
+        result.append(following / following.max())
+    return result
+
+
+def _convolve(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Plain sums in a fixed order: np.convolve may go through BLAS."""
+    if len(first) < len(second):
+        first, second = second, first
+    result = np.zeros(len(first) + len(second) - 1)
+    for shift, factor in enumerate(second.tolist()):
+        result[shift : shift + len(first)] += factor * first
     return result
 
 
@@ -88,11 +142,7 @@ def _by_variant_copies(likelihood: np.ndarray, ploidy: int, rates: np.ndarray, v
     """log10 P(reads | k variant copies), k = 0..ploidy: genotypes with the same k weighted by their prior."""
     prior = dirichlet_multinomial(rates, ploidy)
     copies = allele_counts(ploidy, len(rates))[:, variant].sum(axis=1)
-    result = np.empty(ploidy + 1)
-    for k in range(ploidy + 1):
-        chosen = copies == k
-        result[k] = log10_sum((likelihood + prior)[chosen]) - log10_sum(prior[chosen])
-    return result
+    return _by_copies(likelihood + prior, copies, ploidy) - _by_copies(prior, copies, ploidy)
 
 
 def phred_likelihoods(likelihood: np.ndarray) -> list[int]:

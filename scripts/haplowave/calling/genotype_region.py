@@ -135,7 +135,7 @@ def _call_site(
     ploidies = [models[sample].ploidy for sample in covered]
     while True:
         rates = np.array([1.0, *(_rate(site.is_snv(allele), options) for allele in range(1, len(site.alleles)))])
-        posteriors = population.posteriors(likelihoods, ploidies, rates)
+        posteriors = population.posteriors(likelihoods, ploidies, rates, site.is_variant)
         calls = [int(posterior.argmax()) for posterior in posteriors]
         carried = {0}.union(*(model.genotypes(p, len(site.alleles))[call].tolist() for p, call in zip(ploidies, calls, strict=True)))
         if not any(site.is_variant[allele] for allele in carried):
