@@ -117,6 +117,19 @@ def test_little_memory_gives_the_same(penalties):
     assert align_batch(queries, targets, pairs, penalties, cigars=False, memory=150_000).scores.tolist() == whole.scores.tolist()
 
 
+def test_work_groups_of_a_gpu_give_the_same(monkeypatch):
+    rng = np.random.default_rng(4)
+    texts = Sequences.from_list(bytes(rng.integers(65, 69, 30 + 9 * index).astype(np.uint8)) for index in range(6))
+    pairs = np.array([(q, t) for q in range(6) for t in range(6)])
+    for penalties in (Penalties(), Penalties(0, 4, 6, 2, 24, 1)):
+        alone = align_batch(texts, texts, pairs, penalties)
+        with monkeypatch.context() as patch:
+            patch.setattr("haplowave.distance.affine_run.lanes_of", lambda device: 64)
+            shared = align_batch(texts, texts, pairs, penalties)
+        assert alone.scores.tolist() == shared.scores.tolist()
+        assert alone.cigars == shared.cigars
+
+
 def test_empty_strings():
     texts = Sequences.from_list([b"", b"ACGT"])
     result = align_batch(texts, texts, np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), Penalties())

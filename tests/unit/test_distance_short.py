@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from haplowave.calling.distances import region_pairs, write_distances
 from haplowave.distance import batch
 from haplowave.distance.reference import edit_distance
+from haplowave.distance.short import Layout
 from haplowave.errors import UserError
 from haplowave.opencl import select
 from haplowave.sequences import Sequences
@@ -83,6 +84,18 @@ def test_small_scratch_gives_the_same(monkeypatch):
     whole = batch(sequences, sequences)
     monkeypatch.setattr("haplowave.distance.short.SCRATCH_WORDS", 300)
     assert (batch(sequences, sequences) == whole).all()
+
+
+@pytest.mark.parametrize("kind", [Layout(1, 32, 64, True), Layout(4, 4, 1, False), Layout(1, 1, 1, False)])
+def test_layouts_of_other_devices(kind, monkeypatch):
+    """One pair a work-item as on a GPU, and shorter vectors."""
+    monkeypatch.setattr("haplowave.distance.short.layout", lambda device: kind)
+    rng = np.random.default_rng(7)
+    texts = [bytes(rng.integers(65, 69, n).astype(np.uint8)) for n in (400, 1, 150, 64, 300, 333, 65, 0)]
+    sequences = Sequences.from_list(texts)
+    pairs = rng.integers(0, len(texts), (70, 2))
+    for mode in ("infix", "global"):
+        assert batch(sequences, sequences, pairs, mode=mode).tolist() == expected(sequences, sequences, pairs, mode)
 
 
 def test_repeats_and_runs():

@@ -39,7 +39,7 @@ class Run:
         self.texts = [readable(device, _joined(texts)) for texts in (a, b)]
         self.texts += [readable(device, _begins(lengths)) for lengths in (self.rows, self.columns)]
         self.lengths = [readable(device, lengths) for lengths in (self.rows, self.columns)]
-        lanes = 1 if device.kind == "cpu" else 64
+        lanes = lanes_of(device)
         self.local, self.size = (lanes,), (lanes * self.count,)
         self.program = device.build(SOURCE, {"LANES": lanes, "TWO_PIECE": int(extend2 > 0)})
         self.advance = kernel(self.program, "advance")
@@ -131,6 +131,11 @@ class Run:
         final = self.result.copy()
         self._segment(index * self.segment, True)
         self.result = final
+
+
+def lanes_of(device: Device) -> int:
+    """Work-items that share a pair's diagonals: a CPU's loops are vectors as they are."""
+    return 1 if device.kind == "cpu" else 64
 
 
 def levels(steps: tuple[int, ...]) -> int:

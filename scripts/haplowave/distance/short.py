@@ -3,6 +3,8 @@
 The host does nothing a pair but sort: sequences are numbered and cut into bit planes on the device, once a sequence.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyopencl as cl
 
@@ -45,6 +47,25 @@ def batch(
         return _Batch(device, queries, targets, mode, ignore_case).run(pairs)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """lanes: pairs a work-item; group: pairs that are scheduled together; local: work-items a work-group;
+    byte_loads: whether words must be read byte by byte, because the device wants aligned addresses."""
+
+    lanes: int
+    group: int
+    local: int
+    byte_loads: bool
+
+
+def layout(device: Device) -> Layout:
+    """Vectors of pairs on a CPU, one pair a work-item elsewhere."""
+    if device.kind == "cpu":
+        lanes = device.vector_width // 2
+        return Layout(lanes, lanes, 1, False)
+    return Layout(1, 32, 64, True)
+
+
 def _all_pairs(queries: int, targets: int) -> np.ndarray:
     grid = np.empty((queries * targets, 2), np.int64)
     grid[:, 0] = np.repeat(np.arange(queries), targets)
@@ -63,10 +84,7 @@ class _Batch:
 
     def __init__(self, device: Device, queries: Sequences, targets: Sequences, mode: str, ignore_case: bool):
         self.device, self.queue = device, device.queue
-        self.lanes = device.vector_width // 2 if device.kind == "cpu" else 1
-        self.group = self.lanes if device.kind == "cpu" else 32
-        self.byte_loads = device.kind != "cpu"
-        self.local = (1,) if device.kind == "cpu" else (64,)
+        self.layout = layout(device)
         self.mode = mode
         self._held: list[cl.Buffer] = []
         self.query_lengths, self.target_lengths = queries.lengths, targets.lengths
@@ -97,7 +115,7 @@ class _Batch:
         words = self._empty(total * (self.planes + 1) * 8)
         begins = self._input(begin)
         if total:
-            pack = kernel(self.device.build(SOURCE, {"PLANES": self.planes, "BYTE_LOADS": self.byte_loads}), "pack")
+            pack = kernel(self.device.build(SOURCE, {"PLANES": self.planes, "BYTE_LOADS": self.layout.byte_loads}), "pack")
             size = (len(self.words),)
             pack(self.queue, size, None, self.query, self.query_begin, begins, words)
         return words, begins
@@ -124,30 +142,30 @@ class _Batch:
             return [order] if len(order) else []
         need = np.cumsum(2 * (-(-columns[order] // WORD) + 1))
         cuts = np.searchsorted(need, np.arange(SCRATCH_WORDS, int(need[-1]), SCRATCH_WORDS))
-        cuts = np.unique(-(-cuts // self.group) * self.group)
+        cuts = np.unique(-(-cuts // self.layout.group) * self.layout.group)
         return [part for part in np.split(order, cuts[cuts < len(order)]) if len(part)]
 
     def _launch(self, size: int, query: np.ndarray, target: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> np.ndarray:
         count, held = len(query), len(self._held)
-        groups = -(-count // self.group)
-        starts = np.arange(groups) * self.group
+        groups = -(-count // self.layout.group)
+        starts = np.arange(groups) * self.layout.group
         group_strips = np.maximum.reduceat(strips, starts).astype(np.int32)
         blocks = np.where(group_strips > 1, -(-np.maximum.reduceat(columns, starts) // WORD), 0)
         scratch_begin = np.zeros(groups + 1, np.int64)
-        np.cumsum(blocks * (2 * self.group), out=scratch_begin[1:])
-        filled = groups * self.group
+        np.cumsum(blocks * (2 * self.layout.group), out=scratch_begin[1:])
+        filled = groups * self.layout.group
         distance = np.empty(filled, np.int32)
         out = self._empty(distance.nbytes)
         inputs = [self._input(_filled(array, filled)) for array in (query, target)]
         defines = {
-            "PLANES": self.planes, "STRIP": size, "LANES": self.lanes, "GROUP": self.group,
-            "INFIX": self.mode == "infix", "BYTE_LOADS": self.byte_loads,
+            "PLANES": self.planes, "STRIP": size, "LANES": self.layout.lanes, "GROUP": self.layout.group,
+            "INFIX": self.mode == "infix", "BYTE_LOADS": self.layout.byte_loads,
         }  # fmt: skip
-        items = filled // self.lanes
-        local = self.local if items % self.local[0] == 0 else (self.group // self.lanes,)
+        items = filled // self.layout.lanes
+        local = self.layout.local if items % self.layout.local == 0 else self.layout.group // self.layout.lanes
         distances = kernel(self.device.build(SOURCE, defines), "distances")
         distances(
-            self.queue, (items,), local, self.query_words, self.query_begin, self.word_begin, self.target, self.target_begin,
+            self.queue, (items,), (local,), self.query_words, self.query_begin, self.word_begin, self.target, self.target_begin,
             *inputs, self._input(group_strips), self._input(scratch_begin), self._empty(int(scratch_begin[-1]) * 8), out,
         )  # fmt: skip
         cl.enqueue_copy(self.queue, distance, out)
