@@ -102,6 +102,15 @@ def test_limits_are_exact_for_every_shape_of_tiles(cpu, kind, seed):
                 assert score is None or score >= wanted
 
 
+def test_vectors_of_four_words(cpu, monkeypatch):
+    """What a CPU without AVX-512 gets."""
+    monkeypatch.setattr(Device, "vector_width", 8)
+    rng = np.random.default_rng(21)
+    for kind in ("mutated", "unrelated", "shuffled"):
+        a, b = pair(rng, kind)
+        assert bitparallel(Problem(a, b, cpu)) == edit_distance(a, b)
+
+
 _PROBE = """
 __kernel void probe(__global ulong* plus, __global ulong* minus, const int words, const long excess, const int top_first) {
     lower_border(plus, minus, words, excess, top_first);
