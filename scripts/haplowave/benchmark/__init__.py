@@ -10,7 +10,10 @@ import argparse
 import importlib
 from types import ModuleType
 
-SUITES: dict[str, str] = {}
+SUITES: dict[str, str] = {
+    "distance": "edit distance of long strings: the literature's pairs, the ladder of designs, alignments",
+    "pairhmm_cpu": "PairHMM on a CPU, next to Intel GKL on the same pairs",
+}
 """Name of the suite's module -> one line for --help. A suite adds its line here when its module exists."""
 
 

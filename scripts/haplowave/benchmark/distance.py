@@ -1,0 +1,68 @@
+"""Suite `distance`: edit distance of long strings, by every strategy, beside what the literature and other programs reach.
+
+Parts: `literature`, the pairs of Tables 2 and 3 of Castells-Rufas 2023 (real ones where --data holds them, otherwise simulated with the
+same lengths and about the same distance); `ladder`, its Fig. 12, all designs on one pair; `random`, strings that share nothing;
+`alignment`, paths beside distances; `peers`, other programs on this machine's CPU.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from haplowave.benchmark.records import Record, print_table
+
+PARTS = ("literature", "ladder", "random", "alignment", "peers")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--parts", default="literature,ladder,random,alignment", help=f"of {', '.join(PARTS)}, separated by commas")
+    parser.add_argument("--strategies", default="auto", help="of the literature's pairs, separated by commas (default: auto)")
+    parser.add_argument(
+        "--ladder-pair", default="2", metavar="EXPERIMENT", help="row of Table 3 that the ladder climbs (default: 2; the paper: 4)"
+    )
+    parser.add_argument(
+        "--largest", type=float, metavar="N", help="longest string of a pair (default: 65 million on a GPU, 400,000 on a CPU)"
+    )
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with FASTA files NAME.fa.gz of the real pairs")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts, where one takes under 3 s (default: 3)")
+
+
+def run(arguments: argparse.Namespace) -> list[Record]:
+    from haplowave.benchmark import distance_parts as parts
+    from haplowave.benchmark.distance_plots import draw
+    from haplowave.errors import UserError
+    from haplowave.opencl import select
+
+    chosen = arguments.parts.split(",")
+    unknown = sorted(set(chosen) - set(PARTS))
+    if unknown:
+        raise UserError(f"--parts {','.join(unknown)}: unknown; choose of {', '.join(PARTS)}")
+    device = select(arguments.device, arguments.threads)
+    largest = arguments.largest or (65e6 if device.kind == "gpu" else 4e5)
+    setting = parts.Setting(device, arguments.repeats, arguments.data, 2e5 if arguments.quick else largest, arguments.quick)
+    print(f"device: {device.name} ({device.platform_name}); seconds from strings in memory to the result, kernels compiled")
+    records: list[Record] = []
+    if "literature" in chosen:
+        records += _shown(parts.literature(setting, arguments.strategies.split(",")), parts.LITERATURE_COLUMNS)
+    if "ladder" in chosen:
+        records += _shown(parts.ladder(setting, arguments.ladder_pair), parts.LADDER_COLUMNS)
+    if "random" in chosen:
+        records += _shown(parts.unrelated(setting), parts.RANDOM_COLUMNS)
+    if "alignment" in chosen:
+        records += _shown(parts.alignments(setting), parts.ALIGNMENT_COLUMNS)
+    if "peers" in chosen:
+        records += _shown(parts.peers(setting), parts.PEER_COLUMNS)
+    if arguments.plots:
+        draw(records, Path(arguments.plots))
+    return [{key: _plain(value) for key, value in record.items()} for record in records]
+
+
+def _shown(records: list[Record], columns: tuple[str, ...]) -> list[Record]:
+    print()
+    print_table(records, columns)
+    return records
+
+
+def _plain(value: object) -> str | int | float:
+    return value.item() if isinstance(value, np.generic) else value  # type: ignore[return-value]

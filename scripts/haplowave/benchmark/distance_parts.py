@@ -1,0 +1,164 @@
+"""Measurements of the suite `distance`, a function a part; each returns one record a measurement."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from haplowave.benchmark import distance_peers
+from haplowave.benchmark.distance_literature import PAIRS, LiteraturePair
+from haplowave.benchmark.distance_pairs import simulate_pair
+from haplowave.benchmark.records import Record
+from haplowave.distance import align, distance
+from haplowave.distance.ladder import RUNGS
+from haplowave.opencl import Device
+
+LITERATURE_COLUMNS = (
+    "experiment", "strings", "query_length", "target_length", "distance", "similarity", "strategy", "seconds", "gcups", "cells",
+    "published_distance", "published_seconds", "times_faster",
+)  # fmt: skip
+LADDER_COLUMNS = ("experiment", "strings", "distance", "strategy", "seconds", "gcups", "cells")
+RANDOM_COLUMNS = ("length", "distance", "strategy", "seconds", "gcups")
+ALIGNMENT_COLUMNS = ("strings", "query_length", "target_length", "distance", "strategy", "distance_seconds", "seconds", "ratio")
+PEER_COLUMNS = ("strings", "query_length", "target_length", "distance", "program", "seconds")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`largest`: longest string to measure. `data`: folder of real FASTA files or None. `quick`: sizes for a run under a minute."""
+
+    device: Device
+    repeats: int
+    data: Path | None
+    largest: float
+    quick: bool
+
+    def best(self, call: Callable[[], object], seconds: Callable[[object], float]) -> tuple[object, float]:
+        """Result and time of the fastest run, after one that compiles."""
+        first = call()
+        if seconds(first) > 20:  # compiling is a small part of that
+            return first, seconds(first)
+        runs = [call()]
+        while len(runs) < self.repeats and seconds(runs[0]) < 3:
+            runs.append(call())
+        fastest = min(runs, key=seconds)
+        return fastest, seconds(fastest)
+
+    def pair(self, which: LiteraturePair) -> tuple[np.ndarray, np.ndarray, str]:
+        """Both strings, and 'real' or 'simulated'."""
+        if self.data is not None:
+            paths = [self.data / f"{name}.fa.gz" for name in (which.a, which.b)]
+            if all(path.is_file() for path in paths):
+                from haplowave.io.fasta import read_fasta
+
+                return read_fasta(paths[0])[0][1], read_fasta(paths[1])[0][1], "real"
+        return *simulate_pair(which.m, which.n, which.distance), "simulated"
+
+
+def literature(setting: Setting, strategies: list[str]) -> list[Record]:
+    """Tables 2 and 3 of Castells-Rufas 2023, as far as the strings are not too long."""
+    records = []
+    for which in PAIRS:
+        if max(which.m, which.n) > setting.largest:
+            continue
+        a, b, kind = setting.pair(which)
+        for name in strategies:
+            _say(f"{which.experiment} {name}")
+            records.append(_record(setting, which, a, b, kind, name))
+            records[-1] |= {"part": "literature", "published_distance": which.distance, "published_seconds": which.seconds}
+            records[-1]["times_faster"] = which.seconds / float(records[-1]["seconds"])
+    return records
+
+
+def _record(setting: Setting, which: LiteraturePair, a: np.ndarray, b: np.ndarray, kind: str, name: str) -> Record:
+    result, seconds = setting.best(lambda: distance(a, b, strategy=name, device=setting.device), lambda one: one.seconds)
+    return {
+        "experiment": which.experiment, "strings": kind, "query_length": len(a), "target_length": len(b), "distance": result.distance,
+        "similarity": result.similarity, "strategy": name if result.strategy == name else f"{name}: {result.strategy}",
+        "seconds": seconds, "gcups": len(a) * len(b) / seconds / 1e9, "cells": result.cells,
+    }  # fmt: skip
+
+
+def ladder(setting: Setting, experiment: str) -> list[Record]:
+    """Fig. 12: every design on one pair (a small simulated one in a quick run)."""
+    which = next(pair for pair in PAIRS if pair.experiment == f"Table 3, {experiment}")
+    if max(which.m, which.n) > setting.largest or setting.quick:
+        which = LiteraturePair("Fig. 12, small", "", "", 4000, 4100, 1900, 0.0)
+    a, b, kind = setting.pair(which)
+    records = []
+    for name in (*RUNGS, "wfa", "bitparallel", "auto"):
+        _say(f"ladder {name}")
+        records.append({"part": "ladder", **_record(setting, which, a, b, kind, name)})
+    return records
+
+
+def unrelated(setting: Setting) -> list[Record]:
+    """Random strings of four letters."""
+    rng = np.random.default_rng(1)
+    lengths = (20_000, 100_000) if setting.quick else (100_000, 1_000_000, 10_000_000)
+    records = []
+    for length in lengths:
+        if length > setting.largest:
+            continue
+        _say(f"random {length}")
+        a, b = (np.frombuffer(b"ACGT", np.uint8)[rng.integers(0, 4, length)] for _ in range(2))
+        result, seconds = setting.best(lambda a=a, b=b: distance(a, b, device=setting.device), lambda one: one.seconds)
+        records.append({
+            "part": "random", "length": length, "distance": result.distance, "strategy": result.strategy, "seconds": seconds,
+            "gcups": length * length / seconds / 1e9, "similarity": result.similarity,
+        })  # fmt: skip
+    return records
+
+
+def alignments(setting: Setting) -> list[Record]:
+    """Time of an alignment over the time of the distance."""
+    sizes = (
+        ((20_000, 200), (20_000, 5000))
+        if setting.quick
+        else ((100_000, 1000), (100_000, 30_000), (1_000_000, 10_000), (3_000_000, 900_000))
+    )
+    records = []
+    for length, edits in sizes:
+        if length > setting.largest:
+            continue
+        _say(f"alignment {length} {edits}")
+        a, b = simulate_pair(length, length + length // 100, edits)
+        found, plain = setting.best(lambda a=a, b=b: distance(a, b, device=setting.device), lambda one: one.seconds)
+        result, seconds = setting.best(lambda a=a, b=b: align(a, b, device=setting.device), lambda one: one.seconds)
+        if result.distance != found.distance:
+            raise RuntimeError(f"alignment of {result.distance} edits, but distance {found.distance}")
+        records.append({
+            "part": "alignment", "strings": "simulated", "query_length": len(a), "target_length": len(b), "distance": found.distance,
+            "strategy": result.strategy, "distance_seconds": plain, "seconds": seconds, "ratio": seconds / plain,
+        })  # fmt: skip
+    return records
+
+
+def peers(setting: Setting) -> list[Record]:
+    """edlib and WFA2-lib beside `auto` on the same strings, in turns, on the CPU."""
+    threads = len(os.sched_getaffinity(0))
+    programs = {"edlib": distance_peers.edlib(), f"WFA2-lib, {threads} threads": distance_peers.wfa2(threads)}
+    sizes = ((100_000, 1000), (100_000, 10_000)) if setting.quick else ((1_000_000, 10_000), (1_000_000, 100_000), (1_000_000, 300_000))
+    records = []
+    for length, edits in sizes:
+        a, b = simulate_pair(length, length, edits)
+        distance(a, b, device=setting.device)
+        ours = distance(a, b, device=setting.device)
+        shared = {"part": "peers", "strings": "simulated", "query_length": len(a), "target_length": len(b)}
+        records.append({**shared, "distance": ours.distance, "program": "haplowave", "seconds": ours.seconds})
+        for name, program in programs.items():
+            if program is None:
+                continue
+            _say(f"peer {name} {length} {edits}")
+            began = time.perf_counter()
+            found = program(a.tobytes(), b.tobytes())
+            records.append({**shared, "distance": found, "program": name, "seconds": time.perf_counter() - began})
+    return records
+
+
+def _say(what: str) -> None:
+    print(f"measuring {what}", file=sys.stderr, flush=True)
