@@ -6,14 +6,15 @@
 //
 // EXCHANGE_STORAGE      declares what the variant needs; once, at the top of a kernel
 // BEGIN_EXCHANGE(...)   gives the lane's values away; FROM_LEFT(slot, value) is what the lane to the left gave as `value`, slot by slot
+// FROM_LEFT_BY(value, n) the same from n lanes to the left (not VARIANT_LOCAL)
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
 
 #if defined(VARIANT_NVIDIA)
 
-inline uint shuffle_up_32(uint value) {
+inline uint shuffle_up_32(uint value, uint offset) {
     uint result;
-    asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(result) : "r"(value));
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(result) : "r"(value), "r"(offset));
     return result;
 }
 inline uint any_lane(int condition) {
@@ -27,18 +28,19 @@ inline uint any_lane(int condition) {
 #define GIVE(slot, value)
 #define GIVE_INT(slot, value)
 #define END_EXCHANGE
-#define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value)))
+#define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value), 1u))
 #define ANY_LANE(condition) any_lane(condition)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
 #ifdef FP64
-inline double shuffle_up_64(double value) {
+inline double shuffle_up_64(double value, uint offset) {
     const uint2 halves = as_uint2(value);
-    return as_double((uint2)(shuffle_up_32(halves.x), shuffle_up_32(halves.y)));
+    return as_double((uint2)(shuffle_up_32(halves.x, offset), shuffle_up_32(halves.y, offset)));
 }
-#define FROM_LEFT(slot, value) shuffle_up_64(value)
+#define FROM_LEFT_BY(value, offset) shuffle_up_64(value, offset)
 #else
-#define FROM_LEFT(slot, value) as_float(shuffle_up_32(as_uint(value)))
+#define FROM_LEFT_BY(value, offset) as_float(shuffle_up_32(as_uint(value), offset))
 #endif
+#define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 
 #elif defined(VARIANT_KHR) || defined(VARIANT_INTEL)
 
@@ -49,21 +51,22 @@ inline double shuffle_up_64(double value) {
 #define END_EXCHANGE
 #ifdef VARIANT_KHR
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable
-#define FROM_LEFT(slot, value) sub_group_shuffle_up(value, 1u)
+#define FROM_LEFT_BY(value, offset) sub_group_shuffle_up(value, (uint)(offset))
 #define INT_FROM_LEFT(slot, value) sub_group_shuffle_up(value, 1u)
 #elif defined(FP64)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
-inline double shuffle_up_64(double value) {
+inline double shuffle_up_64(double value, uint offset) {
     const uint2 halves = as_uint2(value);
-    return as_double((uint2)(intel_sub_group_shuffle_up(0u, halves.x, 1u), intel_sub_group_shuffle_up(0u, halves.y, 1u)));
+    return as_double((uint2)(intel_sub_group_shuffle_up(0u, halves.x, offset), intel_sub_group_shuffle_up(0u, halves.y, offset)));
 }
-#define FROM_LEFT(slot, value) shuffle_up_64(value)
+#define FROM_LEFT_BY(value, offset) shuffle_up_64(value, (uint)(offset))
 #define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
 #else
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
-#define FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0.0f, value, 1u)
+#define FROM_LEFT_BY(value, offset) intel_sub_group_shuffle_up(0.0f, value, (uint)(offset))
 #define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
 #endif
+#define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 #define ANY_LANE(condition) sub_group_any(condition)
 #define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE);
 

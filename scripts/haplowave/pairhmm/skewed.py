@@ -11,13 +11,14 @@ import numpy as np
 
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
+from haplowave.pairhmm.chunk import Chunk
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.skewed_device import LETTERS, Kind, Launched, Runner
+from haplowave.pairhmm.skewed_device import LETTERS, Kind, Runner
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _IN_FLIGHT = 3
-_MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
+MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 
 
@@ -31,8 +32,8 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
     per_row_gap = bool((gaps != gaps[0]).any())
     letters = LETTERS
     if not _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome):
-        letters = _letters(work.reads)
-        if len(letters) > _MOST_LETTERS:
+        letters = letters_of(work.reads)
+        if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
         outcome.notes = {}
         _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
@@ -43,7 +44,8 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
     return outcome
 
 
-def _letters(reads: Reads) -> bytes:
+def letters_of(reads: Reads) -> bytes:
+    """ACGT and whatever other letters the reads have, N apart."""
     seen = np.flatnonzero(np.bincount(reads.bases.data, minlength=256)).astype(np.uint8).tobytes().replace(b"N", b"")
     return LETTERS + bytes(sorted(set(seen) - set(LETTERS)))
 
@@ -61,7 +63,7 @@ def _steep(work: Work, settings: Settings) -> np.ndarray:
 def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
     """Fill `outcome`; False as soon as a read has a letter that the runner does not know."""
     waiting = deque(_chunks(work, runner.settings.chunk_bytes))
-    in_flight: deque[Launched] = deque()
+    in_flight: deque[Chunk] = deque()
     known = True
     while waiting or in_flight:
         if waiting and len(in_flight) < _IN_FLIGHT:
@@ -74,7 +76,7 @@ def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
                     raise
                 waiting.extendleft(reversed(_halves(piece) if not in_flight else [piece]))
         if in_flight:
-            letters_known, seconds = runner.collect(in_flight.popleft(), outcome.log10)
+            letters_known, seconds = in_flight.popleft().collect(outcome.log10)
             known &= letters_known
             for name, value in seconds.items():
                 outcome.notes[name] = outcome.notes.get(name, 0.0) + value
