@@ -169,6 +169,9 @@ __kernel void finish(__global const real *restrict partials, __global const int 
 #endif
     }
 #ifdef LONG
+    int binary = 0; // when a lane changed its exponent depends on the schedule; the bits of the result must not
+    if (sum > 0 && sum < (wide)INFINITY) sum = frexp(sum, &binary);
+    exponent += sum > 0 ? binary : 0;
     const wide shift = sum > 0 ? exponent * (wide)0.30102999566398119521 : (wide)0;
 #else
     const wide shift = 0;

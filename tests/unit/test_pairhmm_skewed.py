@@ -1,0 +1,162 @@
+"""Engine `skewed`, in its local-memory variant: short pairs, strips, reads of any length, and what the host does around it."""
+
+import dataclasses
+
+import numpy as np
+import pyopencl as cl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pairhmm_cases import BASES, assert_right, case, make_reads, mutated, reference, small_shape
+
+from haplowave.opencl import select
+from haplowave.pairhmm import log10_likelihoods, skewed, tuning
+from haplowave.pairhmm.engines import Work
+from haplowave.pairhmm.skewed_device import Runner
+from haplowave.pairhmm.skewed_plan import buckets, long_jobs, short_jobs
+from haplowave.sequences import Reads, Sequences
+
+TOLERANCE = {"fp32": 5e-5, "fp64": 1e-9}
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module")
+def device():
+    return select("cpu")
+
+
+@pytest.fixture(scope="module")
+def shape(device):
+    return small_shape(device)
+
+
+@QUICK
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    reads=st.integers(1, 12),
+    haplotypes=st.integers(1, 6),
+    rows=st.sampled_from([(1, 3), (1, 64), (60, 70)]),
+    columns=st.sampled_from([(1, 5), (1, 32), (28, 100)]),
+    base=st.sampled_from([(2, 94), (6, 42), (93, 94)]),
+    indel=st.sampled_from([(6, 94), (45, 46)]),
+    gap=st.sampled_from([(10, 11), (5, 13)]),
+    precision=st.sampled_from(["fp32", "fp64"]),
+)
+def test_agrees_with_the_oracle(device, shape, seed, reads, haplotypes, rows, columns, base, indel, gap, precision):
+    work = case(seed, reads, haplotypes, rows, columns, base=base, indel=indel, gap=gap)
+    assert_right(skewed.run(work, device, precision, shape), work, TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_reads_and_haplotypes_of_many_strips(device, shape, precision):
+    work = case(1, 6, 4, (200, 1500), (20, 1500), gap=(10, 13))
+    outcome = skewed.run(work, device, precision, shape)
+    assert not outcome.unsafe.any()
+    assert reference(work).min() < -600  # far below what FP32, and nearly FP64, can hold
+    assert_right(outcome, work, TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_a_long_deletion_survives_where_another_path_leads_for_long(device, shape, precision):
+    rng = np.random.default_rng(2)
+    left, middle, right = (rng.choice(BASES, size) for size in (300, 150, 900))
+    reads = make_reads([np.concatenate([left, right])], rng, base=(30, 41), indel=(45, 46))
+    haplotype = np.concatenate([left, middle, right])
+    work = Work(reads, Sequences.from_list([haplotype.tobytes()]), np.zeros((1, 2), np.int64))
+    assert -175 < reference(work)[0] < -150  # the gap's cost: 150 bases of GCP 10 and its opening
+    assert_right(skewed.run(work, device, precision, shape), work, TOLERANCE[precision])
+
+
+def test_a_read_that_starts_again_elsewhere_is_not_lost(device, shape):
+    """The best path for most rows runs off the haplotype's end; the one that wins in the end is far below it, hundreds of columns away."""
+    rng = np.random.default_rng(3)
+    head, tail = rng.choice(BASES, 400), rng.choice(BASES, 600)
+    reads = make_reads([np.concatenate([head, tail])], rng, base=(30, 41), indel=(45, 46))
+    haplotype = np.concatenate([tail, rng.choice(BASES, 200), head])
+    work = Work(reads, Sequences.from_list([haplotype.tobytes()]), np.zeros((1, 2), np.int64))
+    for precision in ("fp32", "fp64"):
+        assert_right(skewed.run(work, device, precision, shape), work, TOLERANCE[precision])
+
+
+def test_gaps_that_continue_at_high_quality_are_left_to_fp64(device, shape):
+    work = case(4, 4, 3, (50, 300), (50, 200), gap=(10, 60))
+    outcome = skewed.run(work, device, "fp32", shape)
+    assert outcome.unsafe.any()
+    assert_right(outcome, work, TOLERANCE["fp32"])
+    outcome = skewed.run(work, device, "fp64", shape)
+    assert not outcome.unsafe.any()
+    assert_right(outcome, work, TOLERANCE["fp64"])
+
+
+def test_a_short_pair_below_the_range_is_unsafe_and_the_ladder_answers(device, tmp_path, monkeypatch, shape):
+    monkeypatch.setenv("HAPLOWAVE_TUNING", str(tmp_path / "tuning.json"))
+    tuning.store(device, shape)
+    assert tuning.settings(device) == shape
+    rng = np.random.default_rng(5)
+    reads = make_reads([rng.choice(BASES, 60) for _ in range(6)], rng, base=(35, 41), indel=(45, 46), gap=(30, 31))
+    work = Work(reads, Sequences.from_list([rng.choice(BASES, 30).tobytes() for _ in range(3)]), np.argwhere(np.ones((6, 3))))
+    assert skewed.run(work, device, "fp32").unsafe.any()
+    result = log10_likelihoods(reads, work.haplotypes, device=device, kernel="skewed")
+    assert result.rescued
+    assert np.abs(result.log10 - reference(work)).max() < 5e-4
+
+
+def test_other_letters_match_themselves_and_n_matches_all(device, shape):
+    work = case(6, 8, 4, (1, 60), (1, 32), letters=b"ACGTNRYacgt")
+    assert_right(skewed.run(work, device, "fp32", shape), work, TOLERANCE["fp32"])
+
+
+def test_results_are_the_same_bytes_in_any_batch(device, shape):
+    work = case(7, 40, 6, (1, 100), (1, 80))
+    whole = skewed.run(work, device, "fp32", shape)
+    chunked = skewed.run(work, device, "fp32", dataclasses.replace(shape, chunk_bytes=2000))
+    assert whole.log10.tobytes() == chunked.log10.tobytes()
+    order = np.random.default_rng(8).permutation(len(work.pairs))[:50]
+    some = skewed.run(Work(work.reads, work.haplotypes, work.pairs[order]), device, "fp32", shape)
+    assert some.log10.tobytes() == whole.log10[order].tobytes()
+
+
+def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
+    work = case(9, 20, 4, (1, 60), (1, 32))
+    expected = skewed.run(work, device, "fp32", shape).log10
+    launch, sizes = Runner.launch, []
+
+    def stingy(self, reads: Reads, haplotypes: Sequences, pairs: np.ndarray, where: slice):
+        sizes.append(len(pairs))
+        if len(pairs) > 30:
+            raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
+        return launch(self, reads, haplotypes, pairs, where)
+
+    monkeypatch.setattr(Runner, "launch", stingy)
+    assert skewed.run(work, device, "fp32", shape).log10.tobytes() == expected.tobytes()
+    assert max(sizes) > 30 >= min(sizes)
+
+
+def test_a_job_follows_the_strip_to_its_left(shape):
+    columns, blocks = np.array([10, 70, 33, 200, 32]), np.array([3, 9, 5, 7, 2])
+    jobs = long_jobs(np.arange(5), np.arange(5), columns, blocks, 4, 8)
+    read, strip, left = jobs.jobs[:, 0], jobs.jobs[:, 2], jobs.jobs[:, 3]
+    assert len(jobs.jobs) == (-(-columns // 32)).sum()
+    assert ((left < np.arange(len(left))) & ((strip == 0) == (left < 0))).all()
+    assert (read[left[left >= 0]] == read[left >= 0]).all()
+    assert (strip[left[left >= 0]] == strip[left >= 0] - 1).all()
+    assert sorted(read[jobs.results]) == list(range(5))
+    assert (read[jobs.results] == jobs.order).all()
+
+
+def test_shapes_cover_every_length(shape):
+    for length in range(1, 200):
+        (bucket,) = buckets(np.array([10]), np.array([length]), tuning.Settings(), "fp32")
+        jobs = short_jobs(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([length]), bucket.columns)
+        assert not bucket.long
+        assert jobs.groups[0, 0] * bucket.columns >= length > (jobs.groups[0, 0] - 1) * bucket.columns
+    assert buckets(np.array([10]), np.array([5000]), shape, "fp32")[0].long
+    assert buckets(np.array([65]), np.array([5]), shape, "fp32")[0].long
+
+
+def test_a_pair_of_several_kilobases(device, shape):
+    rng = np.random.default_rng(10)
+    haplotype = rng.choice(BASES, 4000)
+    reads = make_reads([mutated(rng, haplotype, 0.05)], rng, base=(10, 30))
+    work = Work(reads, Sequences.from_list([haplotype.tobytes()]), np.zeros((1, 2), np.int64))
+    assert_right(skewed.run(work, device, "fp32", tuning.built_in(device)), work, TOLERANCE["fp32"])
