@@ -19,7 +19,7 @@ from haplowave.tables import SCHEMAS, read_table, table_kind
 @pytest.fixture(scope="session")
 def finished(simulated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a finished run on two cores: a copy of the data with results/ in it."""
-    folder = Path(shutil.copytree(simulated, tmp_path_factory.mktemp("finished") / "data"))
+    folder = Path(shutil.copytree(simulated, tmp_path_factory.mktemp("finished") / "data of ours"))
     config = yaml.safe_load((folder / "config.yaml").read_text()) | {"chunk_size": 12000}
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     printed = succeed("--configfile", folder / "config.yaml", "--directory", folder, "--cores", "2", cwd=folder.parent)
@@ -237,6 +237,17 @@ def test_no_reads_at_all_is_an_empty_vcf(simulated: Path, tmp_path: Path) -> Non
         assert list(calls) == []
         assert len(calls.header.contigs) == 4
     assert "Calls by sample" in (tmp_path / "results/report.html").read_text()
+
+
+def test_profiles_name_rules_that_exist() -> None:
+    rules = set(succeed("--list-rules", "--quiet", "host", cwd=ROOT).split())
+    text = (ROOT / "profiles/slurm/config.yaml").read_text()
+    commented = text[text.index("#set-threads") :]
+    shown = yaml.safe_load("\n".join(line.removeprefix("#") for line in commented.splitlines()))
+    assert set(shown["set-resources"]) | set(shown["set-threads"]) <= rules
+    assert {"find_regions", "extract_pairs", "compute_distances", "compute_likelihoods", "genotype_regions"} <= set(shown["set-resources"])
+    for name in ("default", "slurm"):
+        assert yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text())
 
 
 def test_public_reads_are_fetched_when_asked_for(tmp_path: Path) -> None:
