@@ -18,6 +18,7 @@ include: "workflow/rules/likelihoods.smk"
 include: "workflow/rules/genotype.smk"
 include: "workflow/rules/gather.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/edit_distance.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -8,7 +8,7 @@ import difflib
 import os
 import typing
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,14 @@ class OpenclOptions:
     threads: int = option(4, "threads of a job of the OpenCL steps on a CPU device", minimum=1)
 
 
+@dataclass(frozen=True)
+class EditDistanceOptions:
+    """Pairs of FASTA files whose edit distances are wanted, beside the calling or alone."""
+
+    pairs: str | None = option(None, "TSV with columns pair, query, target: FASTA files of which every record is compared with every other")
+    alignment: bool = option(False, "write optimal alignments too, as PAF")
+
+
 SECTIONS: dict[str, tuple[str, str]] = {
     # section: (dataclass, what it is about)
     "opencl": ("OpenclOptions", "where and how the OpenCL steps run"),
@@ -47,6 +55,7 @@ SECTIONS: dict[str, tuple[str, str]] = {
     "reads": ("ReadOptions", "which reads are compared with them, and with which qualities"),
     "pruning": ("PruningOptions", "which pairs need no PairHMM"),
     "genotyping": ("GenotypeOptions", "from likelihoods to calls"),
+    "edit_distance": ("EditDistanceOptions", "long strings to compare"),
 }
 
 
@@ -262,6 +271,8 @@ def resolve(raw: Mapping[str, Any], config_files: Sequence[Path]) -> tuple[Confi
         for sample, entry in filled["evaluation"].items()
     }
     sections = {section: section_class(section)(**filled[section]) for section in SECTIONS if section_class(section) is not None}
+    pairs = absolute(filled["edit_distance"]["pairs"], "edit_distance", "pairs")
+    sections["edit_distance"] = replace(sections["edit_distance"], pairs=None if pairs is None else str(pairs))
     rest = {"contigs": tuple(filled["contigs"]), "chunk_size": filled["chunk_size"]}
     return Config(**paths, **rest, evaluation=evaluation, sections=sections), []
 

@@ -1,7 +1,7 @@
 """From a configuration to the list of jobs: what the Snakefile needs to know before its rules, all errors at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from haplowave.errors import UserError
 from haplowave.files import atomic_path
 from haplowave.io import checks, dictionary, intervals
 from haplowave.io.coverage import covered_spans
+from haplowave.io.fasta_pairs import parse_pairs
 from haplowave.io.reference import index_paths, is_bgzipped
 from haplowave.io.samples import Sample, parse_samples, read_samples
 
@@ -20,7 +21,7 @@ class Plan:
     """Everything that the rules are made from.
 
     `reference_indexed`: whether the FASTA has its index beside it; `contig_source`: the file that names the contigs;
-    `chunks`: intervals by chunk name.
+    `chunks`: intervals by chunk name; `pairs`: FASTA files to compare, by the pair's name.
     """
 
     config: Config
@@ -29,11 +30,17 @@ class Plan:
     contig_source: Path
     chunks: Mapping[str, Sequence[intervals.Interval]]
     warnings: Sequence[str] = field(default_factory=list)
+    pairs: Mapping[str, tuple[Path, Path]] = field(default_factory=dict)
 
     @property
     def alignments(self) -> list[Path]:
         """All alignment files, in the order of the sheet."""
         return [path for sample in self.samples for path in sample.reads]
+
+    @property
+    def aligned_pairs(self) -> bool:
+        """Whether `pairs` are to be aligned too."""
+        return bool(self.config.sections["edit_distance"].alignment)
 
     @property
     def alignment_indexes(self) -> list[Path]:
@@ -59,11 +66,14 @@ def make_plan(raw: Mapping[str, Any], config_files: Sequence[Path], deep: bool =
         raise PlanError(problems)
     samples, problems = parse_samples(config.samples)
     problems += _file_problems(config, samples)
+    table = config.sections["edit_distance"].pairs
+    pairs, errors = parse_pairs(Path(table)) if table else ({}, [])
+    problems += errors
     if problems:
         raise PlanError(problems)
     indexed = has_index(config.reference)
     try:
-        return _plan(config, samples, indexed, deep)
+        return replace(_plan(config, samples, indexed, deep), pairs=pairs)
     except UserError as error:
         raise PlanError([str(error)]) from error
 

@@ -21,6 +21,7 @@ ENVIRONMENT = "../../envs/haplowave.yaml"
 wildcard_constraints:
     chunk=r"\d{5}",
     sample=r"[^/]+",
+    pair=r"[^/]+",
 
 
 def result(name):
@@ -90,6 +91,7 @@ def targets():
         result("calls/all.vcf.gz.tbi"),
         result("tables/pairs.tsv"),
         *([result("evaluation/summary.tsv")] if TRUTHS else []),
+        *(result(f"edit_distance/{pair}.tsv") for pair in PLAN.pairs),
         result("report.html"),
     ]
 
