@@ -6,8 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from haplowave.errors import UserError
+from haplowave.opencl import Device, select
 from haplowave.pairhmm import ENGINES, log10_likelihoods
+from haplowave.pairhmm.batching import in_batches
+from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import regular_reads, row_parameters
+from haplowave.pairhmm.prefixes import plan, restarts
 from haplowave.sequences import Reads, Sequences
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
@@ -222,3 +226,68 @@ def test_cheap_test_of_regular_reads_is_no_looser():
 
 def test_engines_have_the_documented_names():
     assert set(ENGINES) == {"reference", "lanes", "skewed", "rowwise"}
+
+
+def test_bits_do_not_depend_on_the_width_of_vectors(monkeypatch):
+    case = random_case(11, 37, 4, 151, True, (6, 42))
+    wide, narrow = (
+        [log10_likelihoods(*case, device="cpu", kernel="lanes", precision=precision).log10 for precision in ("fp32", "fp64")]
+        for _ in _widths(monkeypatch)
+    )
+    for left, right in zip(wide, narrow, strict=True):
+        assert (left == right).all()
+
+
+def _widths(monkeypatch):
+    for width in (16, 8):
+        monkeypatch.setattr(Device, "vector_width", width)
+        yield width
+
+
+def test_batches_that_do_not_fit_are_halved():
+    case = random_case(12, 30, 4, 60, True, (6, 42))
+    work = Work(*case, np.indices((30, 4)).reshape(2, -1).T)
+    sizes = []
+
+    def compute(part: Work) -> Outcome:
+        sizes.append(len(part.pairs))
+        if len(part.pairs) > 20:
+            raise MemoryError
+        return ENGINES["lanes"](part, select("cpu"), "fp64")
+
+    whole = ENGINES["lanes"](work, select("cpu"), "fp64")
+    halved = in_batches(work, select("cpu"), compute)
+    assert (halved.log10 == whole.log10).all()
+    assert sizes[0] == 120
+    assert max(size for size in sizes if size <= 20) >= 15
+    small = in_batches(work, select("cpu"), lambda part: ENGINES["lanes"](part, select("cpu"), "fp64"), bytes_a_pair=1 << 26)
+    assert (small.log10 == whole.log10).all()
+    with pytest.raises(MemoryError):
+        in_batches(work, select("cpu"), _never_fits)
+
+
+def _never_fits(_: Work) -> Outcome:
+    raise MemoryError
+
+
+@SETTINGS
+@given(
+    first=st.lists(st.binary(min_size=0, max_size=40).map(lambda text: bytes(65 + byte % 2 for byte in text)), min_size=1, max_size=9),
+    strip=st.sampled_from([1, 4, 8]),
+    most=st.sampled_from([1, 2, 16]),
+)
+def test_prefix_plan_restarts_from_what_was_kept(first, strip, most):
+    """Play the plan: every border is kept by the haplotype before with the same columns, and still there."""
+    content = sorted(text + b"A" for text in first)
+    strips = restarts(Sequences.from_list(content), np.arange(len(content)), strip)
+    sweep = plan((0, *strips[1:].tolist()), most)
+    kept: dict[int, bytes] = {}
+    for text, start, border, saves in zip(content, sweep.first_strip, sweep.border, sweep.saves, strict=True):
+        assert (start == 0) == (border == 0)
+        if start:
+            assert kept[border] == text[: start * strip]
+        for at, number in saves:
+            assert 1 <= number <= most
+            assert at >= start
+            kept[number] = text[: (at + 1) * strip]
+            assert len(kept[number]) == (at + 1) * strip

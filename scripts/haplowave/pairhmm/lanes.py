@@ -18,7 +18,7 @@ from haplowave.pairhmm.lanes_shared import plan_shared
 from haplowave.pairhmm.launch import Launch, buffer, log2_table, options, workers
 from haplowave.pairhmm.model import tables
 
-STRIP = 8
+_STRIPS = {16: 8, 8: 4}  # columns whose state fits the registers: 32 of AVX-512, 16 of AVX2, by floats a register
 _MOST_BORDERS = 16
 _BORDER_BYTES = 256 << 20
 _SAFE = {"fp32": 1e-29, "fp64": 1e-280}  # sums below may have lost cells to underflow
@@ -67,7 +67,8 @@ class _Lanes:
         self.work, self.device, self.raw, self.log2_scale, self.outcome = work, device, raw, log2_scale, outcome
         real, integer, self.real = _TYPES[precision]
         self.lanes = device.vector_width // (1 if precision == "fp32" else 2)
-        program = device.build("pairhmm_lanes.cl", {"REAL": real, "INTEGER": integer, "V": self.lanes, "NC": STRIP}, options())
+        self.strip = _STRIPS[device.vector_width]
+        program = device.build("pairhmm_lanes.cl", {"REAL": real, "INTEGER": integer, "V": self.lanes, "NC": self.strip}, options())
         self.launch = Launch(work, device, program, quality_tables(work.convention, self.real))
 
     def compute(self, which: np.ndarray, scale: float) -> None:
@@ -85,7 +86,7 @@ class _Lanes:
         rows = int(groups.lengths.max()) + 1
         border = 2 * rows
         most = min(_MOST_BORDERS, _BORDER_BYTES // (border * self._vector_bytes)) if part.share_prefixes else 0
-        plan = plan_shared(part, groups, full, lanes=self.lanes, strip=STRIP, threads=self.device.compute_units, most_borders=most)
+        plan = plan_shared(part, groups, full, lanes=self.lanes, strip=self.strip, threads=self.device.compute_units, most_borders=most)
         scratch = rows * (4 + self.launch.symbols) + border * (plan.borders + 1)
         items = workers(self.device, scratch * self._vector_bytes, len(plan.tasks))
         results = np.empty(plan.results, self.real)
@@ -112,7 +113,7 @@ class _Lanes:
         self.outcome.cells_computed += plan.cells_computed
 
     def _mixed(self, part: Work, which: np.ndarray, pairs: np.ndarray, scale: float) -> None:
-        tasks, positions = plan_mixed(part, pairs, lanes=self.lanes, strip=STRIP)
+        tasks, positions = plan_mixed(part, pairs, lanes=self.lanes, strip=self.strip)
         self.outcome.cells_computed += cells_of(part, pairs)
         used = positions >= 0
         reads, haplotypes = (np.where(used, part.pairs[positions, side], -1).astype(np.int32) for side in (0, 1))
