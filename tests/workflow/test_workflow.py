@@ -129,7 +129,7 @@ def test_a_genotyping_threshold_reruns_the_genotyper_only(finished: Path) -> Non
     assert "Compute PairHMM likelihoods" not in printed
 
 
-def test_calls_do_not_depend_on_cores_chunks_or_batches(finished: Path, tmp_path: Path) -> None:
+def test_calls_do_not_depend_on_cores_chunks_batches_or_pruning(finished: Path, tmp_path: Path) -> None:
     wanted = (finished / "results/calls/all.vcf.gz").read_bytes()
     truth_free = {"samples": finished / "samples.tsv", "reference": finished / "ref.fa", "results": tmp_path / "out"}
     config = write_config(tmp_path / "c.yaml", **truth_free, chunk_size=50_000)
@@ -141,6 +141,11 @@ def test_calls_do_not_depend_on_cores_chunks_or_batches(finished: Path, tmp_path
     printed = succeed(*run, cwd=tmp_path)
     assert "Compute PairHMM likelihoods" in printed
     assert "Find active regions" not in printed
+    assert (tmp_path / "out/calls/all.vcf.gz").read_bytes() == wanted
+    write_config(config, **truth_free, chunk_size=50_000, pruning={"prune": False})
+    succeed(*run, cwd=tmp_path)
+    likelihoods = pq.read_table(tmp_path / "out/tables/likelihoods/00001.parquet", columns=["how"])
+    assert "pruned" not in set(likelihoods["how"].to_pylist())
     assert (tmp_path / "out/calls/all.vcf.gz").read_bytes() == wanted
 
 
