@@ -13,8 +13,8 @@ import numpy as np
 
 from haplowave.calling.genotype_model import allele_counts, log10_sum
 
-_ITERATIONS = 50
-_TOLERANCE = 1e-6
+_ITERATIONS = 20
+_TOLERANCE = 1e-4
 PHRED_MAX = 99
 
 
@@ -33,6 +33,13 @@ def dirichlet_multinomial(alphas: np.ndarray, ploidy: int) -> np.ndarray:
     np.cumsum(np.log10(alphas[:, None] + np.arange(ploidy)), axis=1, out=rising[:, 1:])
     total = np.log10(alphas.sum() + np.arange(ploidy)).sum()
     return _log10_orders(ploidy, len(alphas)) + rising[np.arange(len(alphas)), counts].sum(axis=1) - total
+
+
+def _assignments(rates: np.ndarray, chromosomes: int) -> np.ndarray:
+    """log10 P(one given set of k chromosomes, and no other, has a variant allele), k = 0..chromosomes; `rates`: not variant, variant."""
+    rising = np.zeros((2, chromosomes + 1))
+    np.cumsum(np.log10(rates[:, None] + np.arange(chromosomes)), axis=1, out=rising[:, 1:])
+    return rising[0, ::-1] + rising[1] - np.log10(rates.sum() + np.arange(chromosomes)).sum()
 
 
 def posteriors(likelihoods: Sequence[np.ndarray], ploidies: Sequence[int], rates: np.ndarray, variant: np.ndarray) -> list[np.ndarray]:
@@ -79,7 +86,7 @@ def _copies_given_all(totals: Sequence[np.ndarray], rates: np.ndarray) -> list[n
     """
     weighted = [total + _log10_binomials(len(total) - 1) for total in totals]
     chromosomes = sum(len(total) - 1 for total in totals)
-    assignment = dirichlet_multinomial(rates, chromosomes) - _log10_binomials(chromosomes)
+    assignment = _assignments(rates, chromosomes)
     linear = [np.power(10.0, values - values.max()) for values in weighted]
     before, behind = _running(linear), _running(linear[::-1])[::-1]
     # Only ratios of neighbouring numbers of copies matter here, so the scaled sums may stay linear.
@@ -127,8 +134,7 @@ def site_quality(likelihoods: Sequence[np.ndarray], ploidies: Sequence[int], rat
             target[:] = log10_sum(np.stack([target, log10_reads + value]), axis=0)
         log10_reads = longer
     chromosomes = len(log10_reads) - 1
-    spectrum = dirichlet_multinomial(np.array([rates[~variant].sum(), rates[variant].sum()]), chromosomes)
-    joint = log10_reads - _log10_binomials(chromosomes) + spectrum
+    joint = log10_reads + _assignments(np.array([rates[~variant].sum(), rates[variant].sum()]), chromosomes)
     return float(max(0.0, 10 * (log10_sum(joint) - joint[0]))) + 0.0
 
 
