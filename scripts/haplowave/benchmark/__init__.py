@@ -12,6 +12,8 @@ from types import ModuleType
 
 SUITES: dict[str, str] = {
     "distance": "edit distance of long strings: the literature's pairs, the ladder of designs, alignments",
+    "pairhmm": "PairHMM kernels: rates over lengths and shapes, the 10s set, real pairs, percentage of the device's peak",
+    "distance_cpu": "edit distance on a CPU: long pairs next to edlib and WFA2-lib, batches of short and of gap-affine pairs",
     "pairhmm_cpu": "PairHMM on a CPU, next to Intel GKL on the same pairs",
 }
 """Name of the suite's module -> one line for --help. A suite adds its line here when its module exists."""

@@ -56,8 +56,22 @@ def settings_file() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haplowave" / "tuning.json"
 
 
+_NVIDIA = Settings(
+    groups_a_unit=8,
+    rates={
+        "fp32": {32: 4.26, 28: 4.27, 24: 4.15, 20: 4.08, 16: 3.83},
+        "fp64": {16: 1.92, 12: 1.90},
+    },
+    long_rates={"fp32": {32: 3.39, 24: 3.17}, "fp64": {16: 1.2}},
+    build_options=("-DFREE_SIZE", "-cl-nv-maxrregcount=168"),
+)
+"""Rates in TCUPS on an H200. With more than 128 registers 12 warps a multiprocessor are faster than 16 with fewer."""
+
+
 def built_in(device: Device) -> Settings:
     """What is used where nothing was measured."""
+    if device.is_nvidia:
+        return _NVIDIA
     return _PORTABLE if device.subgroup_variant == "local" else Settings()
 
 

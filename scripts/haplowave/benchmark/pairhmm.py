@@ -1,0 +1,164 @@
+"""PairHMM kernels on one device: the experiments of Graca & Ilic 2026 (Endeavor) and the project's own.
+
+`lengths`: equal lengths, both precisions (their Figs. 6-9). `columns a lane`: Fig. 5. The 10s set (Table 2) with `--text`, real pairs
+(kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count. `few long`: 8 pairs that must fill the device.
+seconds and gcups are those of the kernel that computes the cells; call_gcups counts the whole call with transfers and host work.
+"""
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from haplowave.benchmark.pairhmm_sets import Set, equal_lengths, regions, table_set, text_set
+from haplowave.benchmark.records import Record, print_table
+
+_COLUMNS = (
+    "experiment",
+    "kernel",
+    "precision",
+    "read_length",
+    "haplotype_length",
+    "pairs",
+    "seconds",
+    "gcups",
+    "peak_percent",
+    "call_gcups",
+)
+_COLUMNS += ("unsafe", "largest_error")
+_LENGTHS = tuple(2**n for n in range(5, 18))
+_CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
+_COPIES = 64
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags of this suite."""
+    parser.add_argument("--kernel", action="append", choices=("skewed", "rowwise", "lanes"), help="only this kernel (repeatable)")
+    parser.add_argument("--precision", action="append", choices=("fp32", "fp64"), help="only this precision (repeatable)")
+    parser.add_argument("--experiment", action="append", help="only this one: lengths, columns, regions, few, sets (repeatable)")
+    parser.add_argument("--longest", type=int, default=None, help="longest of the equal lengths (default: 131072; 4096 on a CPU)")
+    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also the testcases of this file, and 64 copies of it")
+    parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also these tables")
+
+
+def run(arguments: argparse.Namespace) -> list[Record]:
+    """Print the tables; one record a measurement."""
+    from haplowave.benchmark.peak import OPERATIONS_A_CELL, multiply_adds
+    from haplowave.opencl import select
+
+    device = select(arguments.device, arguments.threads)
+    gpu = device.kind != "cpu"
+    precisions = [name for name in arguments.precision or ("fp32", "fp64") if name == "fp32" or device.has_fp64]
+    peaks = {precision: multiply_adds(device, precision) for precision in precisions}
+    for precision, peak in peaks.items():
+        limit = peak / OPERATIONS_A_CELL / 1e9
+        print(f"{device.name}: {peak / 1e12:.2f} T multiply-adds/s in {precision}, so at most {limit:.0f} GCUPS", flush=True)
+    cells = (4e10 if gpu else 4e9) / (8 if arguments.quick else 1)
+    kernels = arguments.kernel or (["skewed", "rowwise"] if gpu else ["lanes"])
+    measure = _Measure(device, peaks, 2 if arguments.quick else 4)
+    records = []
+    for made in _sets(arguments, cells, gpu):
+        for kernel in kernels:
+            for precision in precisions:
+                records += _shown(measure(made, kernel, precision))
+    if _wanted(arguments, "columns") and "skewed" in kernels and gpu:
+        for precision in precisions:
+            records += _columns(measure, precision, cells)
+    print_table(records, _COLUMNS)
+    if arguments.plots:
+        from haplowave.benchmark.pairhmm_plots import draw
+
+        draw(records, Path(arguments.plots))
+    return records
+
+
+def _wanted(arguments: argparse.Namespace, name: str) -> bool:
+    return name in (arguments.experiment or ("lengths", "columns", "regions", "few", "sets"))
+
+
+def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
+    if _wanted(arguments, "lengths"):
+        longest = arguments.longest or (_LENGTHS[-1] if gpu else 4096)
+        for length in [length for length in _LENGTHS if length <= longest][:: 2 if arguments.quick else 1]:
+            # longer ones need many pairs to fill a device, but not more time than is sensible
+            yield equal_lengths("lengths", length, length, max(32 if gpu and not arguments.quick else 4, int(cells / length**2)))
+    if _wanted(arguments, "regions"):
+        yield regions(151, 400, int(cells * (8 if gpu else 1) / 151 / 400))
+    if _wanted(arguments, "few") and gpu and not arguments.quick:
+        yield equal_lengths("few long", 100_000, 100_000, 8)
+    if _wanted(arguments, "sets"):
+        for path in arguments.text:
+            yield text_set(path)
+            if gpu:
+                yield text_set(path, _COPIES)
+        for paths in arguments.tables:
+            yield table_set(*paths)
+
+
+def _columns(measure: "_Measure", precision: str, cells: float) -> Iterator[Record]:
+    """Fig. 5: the rate by columns a lane, each at the length that 8 lanes hold."""
+    from haplowave.pairhmm import tuning
+
+    base = tuning.settings(measure.device)
+    for columns in (8, 12, 16, 20, 24, 28, 32):
+        lanes = min(8, base.warp)
+        settings = dataclasses.replace(base, rates=base.rates | {precision: {columns: 1.0}})
+        made = equal_lengths(f"{columns} columns a lane", lanes * columns, lanes * columns, int(cells / (lanes * columns) ** 2))
+        yield from _shown(measure(made, "skewed", precision, settings))
+
+
+def _shown(record: Record) -> list[Record]:
+    print("  ".join(str(record[column]) for column in _COLUMNS[:6]), f"{record['gcups']:.4g} GCUPS", flush=True)
+    return [record]
+
+
+class _Measure:
+    def __init__(self, device, peaks: dict[str, float], rounds: int):
+        self.device, self.peaks, self.rounds = device, peaks, rounds
+
+    def __call__(self, made: Set, kernel: str, precision: str, settings=None) -> Record:
+        from haplowave.benchmark.peak import OPERATIONS_A_CELL
+        from haplowave.pairhmm import ENGINES, skewed
+
+        engine = ENGINES[kernel] if settings is None else lambda *given: skewed.run(*given, settings)
+        seconds, call = float("inf"), float("inf")
+        for _ in range(self.rounds):
+            began = time.perf_counter()
+            outcome = engine(made.work, self.device, precision)
+            call = min(call, time.perf_counter() - began)
+            seconds = min(seconds, outcome.notes.get(kernel, outcome.kernel_seconds))
+        cells = made.work.cells
+        safe = outcome.log10[~outcome.unsafe]
+        return {
+            "experiment": made.experiment,
+            "device": self.device.name,
+            "kernel": kernel,
+            "precision": precision,
+            "read_length": made.rows,
+            "haplotype_length": made.columns,
+            "pairs": len(made.work.pairs),
+            "seconds": seconds,
+            "gcups": cells / seconds / 1e9,
+            "peak_percent": 100 * cells / seconds * OPERATIONS_A_CELL / self.peaks[precision],
+            "call_seconds": call,
+            "call_gcups": cells / call / 1e9,
+            "unsafe": int(outcome.unsafe.sum()),
+            "finite": bool(np.isfinite(safe).all()),
+            "largest_error": _largest_error(made, outcome),
+        }
+
+
+def _largest_error(made: Set, outcome) -> float:
+    """Largest difference of log10 to the oracle among the first pairs that are safe; -1 where none is small enough to be checked."""
+    from haplowave.pairhmm import ENGINES
+    from haplowave.pairhmm.engines import Work
+
+    count = min(int(_CHECKED_CELLS / (made.rows * made.columns)), 20)
+    which = np.flatnonzero(~outcome.unsafe)[:count]
+    if not len(which):
+        return -1.0
+    expected = ENGINES["reference"](Work(made.work.reads, made.work.haplotypes, made.work.pairs[which]), None, "fp64").log10
+    return float(np.abs(outcome.log10[which] - expected).max())

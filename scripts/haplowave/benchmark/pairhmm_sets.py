@@ -1,0 +1,98 @@
+"""Inputs of the benchmark of PairHMM kernels: equal lengths, Illumina-like regions, the 10s set, tables of real pairs."""
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+
+from haplowave.benchmark.pairhmm_cpu_sets import tables, testcases
+from haplowave.pairhmm.engines import Work
+from haplowave.sequences import Reads, Sequences
+
+_BASES = np.frombuffer(b"ACGT", np.uint8)
+
+
+@dataclass(frozen=True)
+class Set:
+    """Pairs to measure, under the name of the paper's experiment."""
+
+    experiment: str
+    rows: int
+    columns: int
+    work: Work
+
+
+def equal_lengths(experiment: str, rows: int, columns: int, pairs: int, seed: int = 1) -> Set:
+    """`pairs` different pairs of reads and haplotypes that all come from one sequence, with 1 % substitutions."""
+    rng = np.random.default_rng(seed)
+    haplotypes = ceil(sqrt(pairs))
+    reads = ceil(pairs / haplotypes)
+    index = np.arange(pairs)
+    founder = _BASES[rng.integers(0, 4, max(rows, columns))]
+    made = _copies(rng, founder[:columns], haplotypes), _copies(rng, founder[:rows], reads)
+    work = Work(_reads(rng, made[1]), made[0], np.stack(np.divmod(index, haplotypes), axis=1), share_prefixes=False)
+    return Set(experiment, rows, columns, work)
+
+
+def regions(rows: int, columns: int, pairs: int, reads: int = 64, haplotypes: int = 8, seed: int = 2) -> Set:
+    """Regions of `reads` x `haplotypes` pairs each, as active regions of short reads are; about `pairs` pairs in all."""
+    rng = np.random.default_rng(seed)
+    count = max(1, pairs // (reads * haplotypes))
+    founders = _BASES[rng.integers(0, 4, (count, columns))]
+    begin = rng.integers(0, columns - rows + 1, (count, reads))
+    cut = np.take_along_axis(founders[:, None, :], begin[:, :, None] + np.arange(rows), axis=2)
+    made = [_flat(_with_errors(rng, item)) for item in (cut.reshape(-1, rows), np.repeat(founders, haplotypes, axis=0))]
+    read, haplotype = np.divmod(np.arange(reads * haplotypes), haplotypes)
+    region = np.arange(count)[:, None]
+    index = np.stack([(region * reads + read).ravel(), (region * haplotypes + haplotype).ravel()], axis=1)
+    return Set("regions", rows, columns, Work(_reads(rng, made[0]), made[1], index, share_prefixes=False))
+
+
+def text_set(path: str, copies: int = 1) -> Set:
+    """The testcases of a file, `copies` times."""
+    pairs = testcases(path)
+    data = [
+        pairs.reads.bases.data,
+        *(getattr(pairs.reads, name) for name in ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")),
+    ]
+    bases, *quals = (np.tile(array, copies) for array in data)
+    reads = Reads(Sequences(bases, _offsets(np.tile(pairs.reads.bases.lengths, copies))), *quals)
+    step = np.repeat(np.arange(copies) * len(pairs.reads), len(pairs.pairs))
+    index = np.tile(pairs.pairs, (copies, 1))
+    index[:, 0] += step
+    name = path.rsplit("/", 1)[-1] + (f" x{copies}" if copies > 1 else "")
+    return _of_any_length(name, Work(reads, pairs.haplotypes, index, share_prefixes=False))
+
+
+def table_set(haplotypes: str, reads: str) -> Set:
+    """All pairs of the regions of two tables."""
+    pairs = tables(haplotypes, reads)
+    return _of_any_length(pairs.name, Work(pairs.reads, pairs.haplotypes, pairs.pairs, share_prefixes=False))
+
+
+def _of_any_length(name: str, work: Work) -> Set:
+    rows, columns = work.reads.bases.lengths[work.pairs[:, 0]], work.haplotypes.lengths[work.pairs[:, 1]]
+    return Set(name, int(rows.mean()), int(columns.mean()), work)
+
+
+def _copies(rng: np.random.Generator, sequence: np.ndarray, count: int) -> Sequences:
+    return _flat(_with_errors(rng, np.broadcast_to(sequence, (count, len(sequence))).copy()))
+
+
+def _with_errors(rng: np.random.Generator, sequences: np.ndarray) -> np.ndarray:
+    where = rng.integers(0, sequences.size, sequences.size // 100)
+    sequences.reshape(-1)[where] = _BASES[rng.integers(0, 4, len(where))]
+    return sequences
+
+
+def _flat(sequences: np.ndarray) -> Sequences:
+    return Sequences(sequences.ravel(), np.arange(len(sequences) + 1, dtype=np.int64) * sequences.shape[1])
+
+
+def _offsets(lengths: np.ndarray) -> np.ndarray:
+    return np.append(0, np.cumsum(lengths)).astype(np.int64)
+
+
+def _reads(rng: np.random.Generator, bases: Sequences) -> Reads:
+    quals = (np.full(len(bases.data), quality, np.uint8) for quality in (45, 45, 10))
+    return Reads(bases, rng.integers(10, 41, len(bases.data)).astype(np.uint8), *quals)

@@ -1,0 +1,67 @@
+"""Measuring the settings of the GPU kernels on a device (`scripts/tune.py`)."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from haplowave.opencl import Device
+from haplowave.pairhmm import skewed, tuning
+from haplowave.pairhmm.engines import Work
+from haplowave.pairhmm.tuning import Settings
+from haplowave.sequences import Reads, Sequences
+
+_COLUMNS = (8, 12, 16, 20, 24, 28, 32)
+_BLOCKS = (2, 4)
+_WORTH = 0.6  # a number of columns below this share of the best rate is not kept
+
+
+def measure(device: Device, cells: float, report: Callable[[str], None] = print) -> Settings:
+    """The settings of `device` with measured rates; each shape computes about `cells` cells a run."""
+    base = tuning.built_in(device)
+    precisions = ("fp32", "fp64") if device.has_fp64 else ("fp32",)
+    for long in (False, True):
+        field, block_field = ("long_rates", "long_block") if long else ("rates", "block")
+        best: tuple[float, int, dict[str, dict[int, float]]] = (0.0, 0, {})
+        for block in _BLOCKS:
+            rates = {}
+            for precision in precisions:
+                tried = dataclasses.replace(base, **{block_field: block})
+                rates[precision] = _kept(dict(_rates(device, tried, field, precision, long, cells, report)))
+            top = max(rates["fp32"].values())
+            if top > best[0]:
+                best = (top, block, rates)
+        base = dataclasses.replace(base, **{block_field: best[1], field: getattr(base, field) | best[2]})
+    return base
+
+
+def _rates(
+    device: Device, base: Settings, field: str, precision: str, long: bool, cells: float, report: Callable[[str], None]
+) -> Iterator[tuple[int, float]]:
+    """(columns a lane, GCUPS) of sub-warps of 8 lanes, or, long, of single strips of whole warps."""
+    for columns in _COLUMNS:
+        width = columns * (base.warp if long else min(8, base.warp))
+        rows = base.long_rows + 8 if long else width
+        settings = dataclasses.replace(base, **{field: getattr(base, field) | {precision: {columns: 1.0}}})
+        work = _work(rows, width, max(1, int(cells / (rows * width))))
+        seconds = min(skewed.run(work, device, precision, settings).notes["skewed"] for _ in range(3))
+        rate = work.cells / seconds / 1e9
+        name = "long" if long else "short"
+        report(f"{precision} {name}: {columns} columns a lane, {base.long_block if long else base.block} rows a block: {rate:.1f} GCUPS")
+        yield columns, round(rate, 2)
+
+
+def _kept(rates: dict[int, float]) -> dict[int, float]:
+    best = max(rates.values())
+    return {columns: rate for columns, rate in rates.items() if rate >= _WORTH * best}
+
+
+def _work(rows: int, columns: int, pairs: int) -> Work:
+    rng = np.random.default_rng(1)
+    sequences = min(pairs, 64)
+    bases = np.frombuffer(b"ACGT", np.uint8)[rng.integers(0, 4, max(rows, columns))]
+    offsets = np.arange(sequences + 1, dtype=np.int64)
+    quals = [np.full(sequences * rows, quality, np.uint8) for quality in (30, 45, 45, 10)]
+    reads = Reads(Sequences(np.tile(bases[:rows], sequences), offsets * rows), *quals)
+    index = np.arange(pairs) % sequences
+    return Work(reads, Sequences(np.tile(bases[:columns], sequences), offsets * columns), np.stack([index, index], axis=1))
