@@ -41,6 +41,15 @@ def edlib() -> Peer | None:
     return lambda a, b: module.align(a, b, mode="NW", task="distance")["editDistance"]
 
 
+def edlib_infix() -> Peer | None:
+    """edlib's distance of the whole first string inside the second."""
+    try:
+        import edlib as module
+    except ImportError:
+        return None
+    return lambda a, b: module.align(a, b, mode="HW", task="distance")["editDistance"]
+
+
 def wfa2(threads: int, both_ends: bool = False) -> Peer | None:
     """WFA2-lib's distance, heuristics off; None where its headers, library or a C compiler are absent.
 

@@ -15,6 +15,7 @@ _WAVEFRONT_CELL = 0.8e-9
 _TILE_CELL = 1 / 200e9
 _SYMBOL = 8e-9
 _START = 5e-3
+SMALL = 4e8  # matrix cells that are swept sooner than a path through them is found
 NEAR = 1 << 20  # cells that one core computes in about a millisecond
 
 
@@ -82,7 +83,7 @@ def _trivial(problem: Problem) -> int:
 
 def _upper_bound(texts: Texts, problem: Problem) -> int:
     """Cost of a real alignment: that inside a narrow band around the guiding path."""
-    if max(texts.m, texts.n) <= 2048:
+    if texts.m * texts.n <= SMALL:
         return max(texts.m, texts.n)
     shape = Shape(2, 1024) if texts.n < 1 << 17 else Shape(4, 2048)
     sweep = Sweep(texts, shape, band_around(texts, shape, guide_path(texts), GUIDE_HALF))
