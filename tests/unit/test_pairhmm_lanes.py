@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from haplowave.errors import UserError
 from haplowave.opencl import Device, select
-from haplowave.pairhmm import ENGINES, log10_likelihoods
+from haplowave.pairhmm import ENGINES, log10_likelihoods, renormalised
 from haplowave.pairhmm.batching import in_batches
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import regular_reads, row_parameters
@@ -291,3 +291,24 @@ def test_prefix_plan_restarts_from_what_was_kept(first, strip, most):
             assert at >= start
             kept[number] = text[: (at + 1) * strip]
             assert len(kept[number]) == (at + 1) * strip
+
+
+def test_long_read_spread_over_lanes_and_bands(monkeypatch):
+    """Bands of 8 or 16 lanes x 64 rows, one pair a task, and V pairs a task: the same bits, and the oracle's value."""
+    rng = np.random.default_rng(21)
+    haplotype = BASES[rng.integers(0, 4, 1500)]
+    read = np.resize(haplotype, 4500)
+    where = rng.random(len(read)) < 0.05
+    read[where] = BASES[rng.integers(0, 4, where.sum())]
+    pieces = [read, read[:4200]]
+    reads = make_reads(pieces, [[np.full(len(piece), q, np.uint8) for q in (20, 35, 35, 10)] for piece in pieces])
+    haplotypes = Sequences.from_list([haplotype.tobytes(), haplotype[:1400].tobytes()])
+    pairs = np.array([[0, 0], [1, 1]])
+    spread = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes").log10
+    monkeypatch.setattr(renormalised, "_MOST_ROWS", 64)
+    banded = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes").log10
+    together = renormalised.run(Work(reads, haplotypes, np.repeat(pairs, 8, axis=0)), select("cpu")).log10
+    expected = log10_likelihoods(reads, haplotypes, pairs, kernel="reference").log10
+    assert (spread == banded).all()
+    assert (np.unique(together) == np.unique(spread)).all()
+    assert np.abs(spread - expected).max() < 1e-8

@@ -72,7 +72,7 @@ typedef struct {
     INTEGER symbol[V];
 } Row;
 
-inline void open_lanes(const Reads* reads, __global const int* members, Lanes* lanes)
+void open_lanes(const Reads* reads, __global const int* members, Lanes* lanes)
 {
     for (int lane = 0; lane < V; lane++) {
         int read = members[lane];
@@ -83,7 +83,7 @@ inline void open_lanes(const Reads* reads, __global const int* members, Lanes* l
     }
 }
 
-inline void make_row(const Reads* reads, Lanes* lanes, int i, Row* row)
+void make_row(const Reads* reads, Lanes* lanes, int i, Row* row)
 {
     for (int lane = 0; lane < V; lane++) {
         row->r[lane] = row->b[lane] = row->ii[lane] = row->u[lane] = row->v[lane] = 0;
@@ -119,7 +119,7 @@ inline void make_row(const Reads* reads, Lanes* lanes, int i, Row* row)
 #define AS_INTEGERS JOIN(as_, INTEGERS)
 
 /* The sum of t[R,j] of one lane from the last border: K behind the sum's row, and t of the last column where no column came after it. */
-inline REAL sum_of(__global const REAL* border, int lane, int length, bool full)
+REAL sum_of(__global const REAL* border, int lane, int length, bool full)
 {
     if (length <= 0) return 0;
     REAL sum = border[(2 * length + 1) * V + lane];
@@ -127,7 +127,7 @@ inline REAL sum_of(__global const REAL* border, int lane, int length, bool full)
 }
 
 /* The sets of V haplotypes, column by column: bases, one END, then PAD. */
-inline void columns_of(__global const uchar* haplotypes, __global const long* offsets, __global const int* symbols,
+void columns_of(__global const uchar* haplotypes, __global const long* offsets, __global const int* symbols,
                        __global const int* members, int columns, __global INTEGERS* sets, int* lengths)
 {
     __global INTEGER* set = (__global INTEGER*)sets;

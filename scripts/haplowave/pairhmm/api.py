@@ -16,6 +16,7 @@ from haplowave.sequences import Reads, Sequences
 
 HOW = ("fp32", "fp64")
 _FEW = 0.2  # share of the pairs below which their sequences are copied out, so that a device gets only those
+_LONG_READ = 4096  # bases from which `lanes` leaves a read to the renormalising kernel, which spreads it over the lanes
 PRECISIONS = ("auto", "fp32", "fp64")
 GATK_SAFE = -28.0 - 120.0 * np.log10(2.0)
 """GATK accepts a float result of 1e-28 or more of its scale 2^120 (GKL pairhmm_common.h, MIN_ACCEPTED)."""
@@ -74,8 +75,10 @@ def log10_likelihoods(
     name = engines.choose(chosen) if kernel == "auto" else kernel
     unique, inverse = _unique_pairs(reads, haplotypes, pairs) if share_duplicates else (pairs, None)
     with device_failures(chosen):
-        computed = _Ladder(Work(reads, haplotypes, unique, convention, share_prefixes), chosen, name).climb(precision)
+        ladder = _Ladder(Work(reads, haplotypes, unique, convention, share_prefixes), chosen, name)
+        computed = ladder.climb(precision)
     _spread(computed, result, inverse)
+    result.rescued = int((ladder.rescued if inverse is None else ladder.rescued[inverse]).sum())
     result.cells = Work(reads, haplotypes, pairs).cells
     return result
 
@@ -115,7 +118,6 @@ def _spread(computed: Result, result: Result, inverse: np.ndarray | None) -> Non
     for name in ("log10", "how"):
         values = getattr(computed, name)
         setattr(result, name, values if inverse is None else values[inverse])
-    result.rescued = computed.rescued
     result.cells_computed, result.kernel_seconds = computed.cells_computed, computed.kernel_seconds
 
 
@@ -126,18 +128,24 @@ class _Ladder:
         self.work, self.device, self.kernel = work, device, kernel
         count = len(work.pairs)
         self.result = Result(np.empty(count), np.ones(count, np.uint8))
+        self.rescued = np.zeros(count, bool)
 
     def climb(self, precision: str) -> Result:
         if self.kernel == "reference":
             self._take(np.arange(len(self.work.pairs)), ENGINES["reference"](self.work, self.device, "fp64"), 1)
             return self.result
-        regular = regular_reads(self.work.reads, self.work.convention)[self.work.pairs[:, 0]]
-        irregular, open_pairs = np.flatnonzero(~regular), np.flatnonzero(regular)
+        read = self.work.pairs[:, 0]
+        last = ~regular_reads(self.work.reads, self.work.convention)[read]
+        if precision != "fp64":
+            self.rescued |= last
+        if self.kernel == "lanes":
+            last |= self.work.reads.bases.lengths[read] >= _LONG_READ
+        open_pairs = np.flatnonzero(~last)
         if precision != "fp64":
             open_pairs = self._first(open_pairs, GATK_SAFE if precision == "auto" else -np.inf)
-            self.result.rescued = len(open_pairs) + len(irregular)
+            self.rescued[open_pairs] = True
         left = self._run(open_pairs, "fp64")
-        self._renormalise(np.concatenate([irregular, left]))
+        self._renormalise(np.concatenate([np.flatnonzero(last), left]))
         return self.result
 
     def _first(self, which: np.ndarray, floor: float) -> np.ndarray:

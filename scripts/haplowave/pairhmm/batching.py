@@ -10,6 +10,7 @@ from haplowave.pairhmm.model import take
 from haplowave.sequences import Sequences
 
 _SHARE_OF_MEMORY = 0.4
+_MOST = 1 << 34  # bytes: the kernels' positions are 32-bit
 
 
 def in_batches(work: Work, device: Device, compute: Callable[[Work], Outcome], bytes_a_pair: int = 32, bytes_a_base: int = 32) -> Outcome:
@@ -18,7 +19,7 @@ def in_batches(work: Work, device: Device, compute: Callable[[Work], Outcome], b
     A part is sized by `bytes_a_pair` for each pair and `bytes_a_base` for each base of a sequence it uses; a part that turns out
     too large is halved. Where several parts are needed, each holds only the sequences that it uses.
     """
-    limit = _SHARE_OF_MEMORY * min(device.global_memory, 4 * device.max_allocation)
+    limit = min(_SHARE_OF_MEMORY * min(device.global_memory, 4 * device.max_allocation), _MOST)
     bases = int(work.reads.bases.lengths.sum() + work.haplotypes.lengths.sum())
     if bases * bytes_a_base + len(work.pairs) * bytes_a_pair <= limit:
         return _halving(work, compute)
