@@ -7,7 +7,6 @@ from haplowave.distance.alphabet import kernel, readable
 from haplowave.opencl import Device
 
 SOURCE = "distance_affine.cl"
-NONE = -(1 << 30)
 _SPARE = 16
 
 
@@ -43,7 +42,7 @@ class Run:
         self.local, self.size = (lanes,), (lanes * self.count,)
         self.program = device.build(SOURCE, {"LANES": lanes, "TWO_PIECE": int(extend2 > 0)})
         self.advance = kernel(self.program, "advance")
-        self.ring, self.range = self._buffer(4 * int(self.front.sum())), self._buffer(8 * self.levels * self.count)
+        self.ring, self.range = self._buffer(4 * int(self.front.sum())), self._buffer(8 * (self.levels + 1) * self.count)
         self.trace = self._buffer(1)
         self.kept: list[tuple[np.ndarray, np.ndarray]] = []
 
@@ -55,9 +54,7 @@ class Run:
 
     def penalties(self, keep: bool) -> np.ndarray:
         """Penalty of every pair, int32. `keep`: hold what `cigars` needs."""
-        cl.enqueue_fill_buffer(self.queue, self.ring, np.int32(NONE), 0, 4 * int(self.front.sum()))
-        empty = np.tile(np.array([1, 0], np.int32), self.levels * self.count)
-        cl.enqueue_copy(self.queue, self.range, empty)
+        self._begin()
         if keep:
             self.trace = self._buffer(self.segment * self.width)
         self.result = np.full(self.count, -1, np.int32)
@@ -68,6 +65,9 @@ class Run:
             self._segment(begin, keep)
             begin += self.segment
         return self.result
+
+    def _begin(self) -> None:
+        cl.enqueue_fill_buffer(self.queue, self.range, np.int32(0), 0, 8 * (self.levels + 1) * self.count)
 
     def _read(self, buffer: cl.Buffer) -> np.ndarray:
         host = np.empty(buffer.size // 4, np.int32)
@@ -126,8 +126,7 @@ class Run:
             cl.enqueue_copy(self.queue, self.ring, ring)
             cl.enqueue_copy(self.queue, self.range, span)
         else:
-            cl.enqueue_fill_buffer(self.queue, self.ring, np.int32(NONE), 0, 4 * int(self.front.sum()))
-            cl.enqueue_copy(self.queue, self.range, np.tile(np.array([1, 0], np.int32), self.levels * self.count))
+            self._begin()
         final = self.result.copy()
         self._segment(index * self.segment, True)
         self.result = final

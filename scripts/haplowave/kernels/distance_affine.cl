@@ -8,8 +8,9 @@
  * A cell beyond either string is -infinity. The pair is done when M[s, n-m] = m.
  *
  * Buffers, for pair p with width = m + n + 3 and diagonal k at index k + m + 1
- *   ring   int  from ring_begin[p]: [levels][COMPONENTS][width], level s in slot s % levels; -infinity outside low[s]..high[s]
- *   range  int  [pairs][levels][2]  lowest and highest diagonal of a level (low > high: none)
+ *   ring   int  from ring_begin[p]: [levels][COMPONENTS][width], level s in slot s % levels; -infinity outside low[s]..high[s], as far
+ *          as the next `levels` levels can look: that many diagonals beyond the extremes so far
+ *   range  int  [pairs][levels + 1][2]  lowest and highest diagonal of a level (low > high: none); in the end the extremes of all levels
  *   trace  uchar from trace_begin[p]: [levels of this segment][width]: bits 0-2 source of M (0 begin, 1 x, 2 I_1, 3 D_1, 4 I_2, 5 D_2),
  *          bits 3-6 whether I_1, D_1, I_2, D_2 extend a gap
  *   score  int  [pairs], -1 while the pair is not done
@@ -69,13 +70,25 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void advance(
     __global const uchar* restrict a = a_all + a_begin[p];
     __global const uchar* restrict b = b_all + b_begin[p];
     __global int* restrict ring = ring_all + ring_begin[p] + m + 1;
-    __global int* restrict range = range_all + (long)p * levels * 2;
+    __global int* restrict range = range_all + (long)p * (levels + 1) * 2;
+    __global int* extremes = range + 2 * levels;
     const long level_size = (long)COMPONENTS * width;
+    int lowest = extremes[0], highest = extremes[1];
+
+    if (from == 0) /* levels below 0 */
+        for (int slot = 0; slot < levels; slot++) {
+            for (int c = 0; c < COMPONENTS; c++)
+                for (int k = MAX(-levels, -m - 1) + lane; k <= MIN(levels, n + 1); k += LANES) ring[slot * level_size + c * width + k] = NONE;
+            if (lane == 0) {
+                range[2 * slot] = 1;
+                range[2 * slot + 1] = 0;
+            }
+        }
+    SYNC;
 
     for (int s = from; s < to; s++) {
         const int slot = s % levels;
         __global int* M = ring + slot * level_size;
-        const int old_low = range[2 * slot], old_high = range[2 * slot + 1];
 #define BACK(lag) ((s - (lag) % levels + levels) % levels)
         const int from_x = BACK(mismatch), from_o1 = BACK(open1 + extend1), from_e1 = BACK(extend1);
         int low = 1 << 30, high = NONE;
@@ -96,13 +109,22 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void advance(
             low = MAX(low, -m);
             high = MIN(high, n);
         }
+        if (low <= high) {
+            lowest = MIN(lowest, low);
+            highest = MAX(highest, high);
+        }
         SYNC;
-        for (int k = old_low + lane; k <= old_high; k += LANES)
-            if (k < low || k > high)
-                for (int c = 0; c < COMPONENTS; c++) M[c * width + k] = NONE;
+        const int left = MAX(lowest - levels, -m - 1), right = MIN(highest + levels, n + 1);
+        const int gap = low > high ? right + 1 : low, resume = low > high ? right + 1 : high + 1;
+        for (int c = 0; c < COMPONENTS; c++) {
+            for (int k = left + lane; k < gap; k += LANES) M[c * width + k] = NONE;
+            for (int k = resume + lane; k <= right; k += LANES) M[c * width + k] = NONE;
+        }
         if (lane == 0) {
             range[2 * slot] = low;
             range[2 * slot + 1] = high;
+            extremes[0] = lowest;
+            extremes[1] = highest;
         }
         if (low > high) {
             SYNC;
