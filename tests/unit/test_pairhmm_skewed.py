@@ -134,7 +134,8 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
 
 def test_a_job_follows_the_strip_to_its_left(shape):
     columns, blocks = np.array([10, 70, 33, 200, 32]), np.array([3, 9, 5, 7, 2])
-    jobs = long_jobs(np.arange(5), np.arange(5), columns, blocks, 4, 8)
+    pairs = np.stack([np.arange(5), np.arange(5)], axis=1).astype(np.int32)
+    jobs = long_jobs(pairs, 4 * blocks, columns, 4, 8, 4)
     read, strip, left = jobs.jobs[:, 0], jobs.jobs[:, 2], jobs.jobs[:, 3]
     assert len(jobs.jobs) == (-(-columns // 32)).sum()
     assert ((left < np.arange(len(left))) & ((strip == 0) == (left < 0))).all()
@@ -145,13 +146,14 @@ def test_a_job_follows_the_strip_to_its_left(shape):
 
 
 def test_shapes_cover_every_length(shape):
+    pair = np.zeros((1, 2), np.int32)
     for length in range(1, 200):
-        (bucket,) = buckets(np.array([10]), np.array([length]), tuning.Settings(), "fp32")
-        jobs = short_jobs(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([length]), bucket.columns)
+        (bucket,) = buckets(np.array([10]), np.array([length]), pair, tuning.Settings(), "fp32")
+        jobs = short_jobs(pair, np.array([length]), bucket.columns)
         assert not bucket.long
         assert jobs.groups[0, 0] * bucket.columns >= length > (jobs.groups[0, 0] - 1) * bucket.columns
-    assert buckets(np.array([10]), np.array([5000]), shape, "fp32")[0].long
-    assert buckets(np.array([65]), np.array([5]), shape, "fp32")[0].long
+    assert buckets(np.array([10]), np.array([5000]), pair, shape, "fp32")[0].long
+    assert buckets(np.array([65]), np.array([5]), pair, shape, "fp32")[0].long
 
 
 def test_a_pair_of_several_kilobases(device, shape):

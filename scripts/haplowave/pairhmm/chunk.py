@@ -5,14 +5,18 @@ import pyopencl as cl
 
 from haplowave.opencl import Device
 
+_LINES = 4
+
 
 class Queues:
-    """The device's own queue for kernels and results, and a second one for uploads, which run beside the kernels of the chunk before."""
+    """One queue for uploads, which run beside the kernels of the chunk before, and several for kernels, so that small ones run together."""
 
     def __init__(self, device: Device):
         self.context = device.context
-        self.kernels = device.queue
         self.uploads = cl.CommandQueue(device.context)
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        count = _LINES if device.kind != "cpu" else 1
+        self.kernels = [device.queue, *(cl.CommandQueue(device.context, properties=profiling) for _ in range(count - 1))]
 
 
 class Chunk:
@@ -20,9 +24,11 @@ class Chunk:
 
     def __init__(self, queues: Queues, where: slice):
         self.queues, self.where = queues, where
-        self.parts: list[tuple[np.ndarray, cl.Buffer, np.dtype]] = []
-        """Indices within the chunk and, in that order, their log10 likelihoods."""
+        self.parts: list[tuple[np.ndarray | slice, cl.Buffer, np.ndarray]] = []
+        """Indices within the chunk and, in that order, their log10 likelihoods: the buffer and where they will be read to."""
         self.kernels: list[tuple[str, cl.Event]] = []
+        self._queue = queues.kernels[0]
+        self._reads: list[cl.Event] = []
         self._alive: list[object] = []
         self._pending: list[cl.Event] = []
         self.strange = self.zeros(1, np.int32)
@@ -51,25 +57,44 @@ class Chunk:
 
     def clear(self, buffer: cl.Buffer, size: int) -> None:
         """Zero the first `size` bytes, before the kernels that follow."""
-        cl.enqueue_fill_buffer(self.queues.kernels, buffer, np.zeros(1, np.int32), 0, size)
+        cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, size)
+
+    def fork(self, line: int) -> None:
+        """What follows runs in a queue of its own (`line` counts through them), after all kernels of the first queue so far."""
+        self._queue = self.queues.kernels[line % len(self.queues.kernels)]
+        if self._queue is not self.queues.kernels[0]:
+            self._pending.append(cl.enqueue_marker(self.queues.kernels[0]))
+
+    def result(self, which: np.ndarray | slice, count: int, buffer: cl.Buffer, dtype: np.dtype) -> None:
+        """Read `count` results from `buffer` when they are ready; they belong to the pairs `which` of the chunk."""
+        values = np.empty(count, dtype)
+        self._reads.append(cl.enqueue_copy(self._queue, values, buffer, is_blocking=False))
+        self._queue.flush()
+        self.parts.append((which, buffer, values))
 
     def run(self, kernel: cl.Kernel, items: int, group: int, *arguments: object) -> None:
         """Enqueue a kernel, after all uploads so far."""
         self.queues.uploads.flush()
-        event = kernel(self.queues.kernels, (items,), (group,), *arguments, wait_for=self._pending or None)
+        event = kernel(self._queue, (items,), (group,), *arguments, wait_for=self._pending or None)
         self._pending = []
         self.kernels.append((kernel.function_name, event))
 
-    def collect(self, log10: np.ndarray) -> tuple[bool, dict[str, float]]:
-        """Wait, and put the results into `log10[where]`; (every letter was known, seconds of each kernel)."""
+    def collect(self, log10: np.ndarray) -> tuple[bool, list[tuple[str, int, int]]]:
+        """Wait, and put the results into `log10[where]`; (every letter was known, name, start and end of each kernel in ns)."""
         target = log10[self.where]
-        for which, buffer, dtype in self.parts:
-            values = np.empty(len(which), dtype)
-            cl.enqueue_copy(self.queues.kernels, values, buffer)
+        cl.wait_for_events(self._reads)
+        for which, _, values in self.parts:
             target[which] = values
         strange = np.empty(1, np.int32)
-        cl.enqueue_copy(self.queues.kernels, strange, self.strange)
-        seconds: dict[str, float] = {}
-        for name, event in self.kernels:
-            seconds[name] = seconds.get(name, 0.0) + (event.profile.end - event.profile.start) * 1e-9
-        return not strange[0], seconds
+        cl.enqueue_copy(self.queues.kernels[0], strange, self.strange)
+        return not strange[0], [(name, event.profile.start, event.profile.end) for name, event in self.kernels]
+
+
+def busy_seconds(intervals: list[tuple[str, int, int]], name: str | None = None) -> float:
+    """Time in which at least one kernel (of that name) ran."""
+    total, until = 0, 0
+    for kernel, start, end in sorted(intervals, key=lambda item: item[1]):
+        if name in (None, kernel) and end > until:
+            total += end - max(start, until)
+            until = end
+    return total * 1e-9

@@ -10,7 +10,7 @@ import pyopencl as cl
 from haplowave.opencl import Device
 from haplowave.pairhmm import engines, tuning
 from haplowave.pairhmm.batching import in_batches
-from haplowave.pairhmm.chunk import Chunk
+from haplowave.pairhmm.chunk import Chunk, busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
@@ -36,11 +36,12 @@ def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outc
     known, letters = False, LETTERS
     while not known:
         runner = _RowwiseRunner(device, settings, Kind(precision, False, letters), work.convention)
-        known, outcome.notes = runner.launch(work.reads, work.haplotypes, pairs, slice(None)).collect(outcome.log10)
+        known, intervals = runner.launch(work.reads, work.haplotypes, pairs, slice(None)).collect(outcome.log10)
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
-    outcome.kernel_seconds = sum(outcome.notes.values())
+    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.kernel_seconds = busy_seconds(intervals)
     outcome.unsafe = np.isnan(outcome.log10)
     return outcome
 
@@ -59,9 +60,9 @@ class _RowwiseRunner(Runner):
         columns = max(self.settings.rates[self.kind.precision])
         strip = columns * self.settings.warp
         masks = self.prepare_masks(columns, haplotypes.offsets[:-1], haplotypes.lengths, chunk.put(haplotypes.data), chunk)
-        jobs = short_jobs(pairs[:, 0], pairs[:, 1], np.minimum(lengths, strip), columns)
+        jobs = short_jobs(pairs, np.minimum(haplotypes.lengths, strip), columns)
         spans = np.stack([reads.bases.offsets[:-1], reads.bases.lengths], axis=1).astype(np.uint32)
-        border_rows = np.where(lengths[jobs.order] > strip, reads.bases.lengths[pairs[jobs.order, 0]], 0)
+        border_rows = np.where(lengths[jobs.order] > strip, reads.bases.lengths[pairs[jobs.order][:, 0]], 0)
         border_offsets = np.append(0, np.cumsum(border_rows))
         partials, job_buffer, groups = chunk.empty(jobs.partials, self.real), chunk.put(jobs.jobs), chunk.put(jobs.groups)
         scale = self.real.type(2.0 ** SCALE_LOG2[self.kind.precision, False])
@@ -71,7 +72,7 @@ class _RowwiseRunner(Runner):
         program = self.device.build("pairhmm_rowwise.cl", self.defines | self.shape(columns))
         chunk.run(cl.Kernel(program, "rowwise"), *self.grid(jobs), *arguments)
         buffers = (partials, chunk.empty(1, np.int32), job_buffer, groups, chunk.zeros(len(reads), self.wide))
-        self.finish(Bucket(False, columns, np.arange(len(pairs))), jobs, buffers, chunk)
+        self.finish(Bucket(False, columns, slice(None)), jobs, buffers, chunk)
         return chunk
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
-from haplowave.pairhmm.chunk import Chunk
+from haplowave.pairhmm.chunk import Chunk, busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Kind, Runner
 from haplowave.pairhmm.tuning import Settings
@@ -30,18 +30,29 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
         return outcome
     gaps = work.reads.gap_quals
     per_row_gap = bool((gaps != gaps[0]).any())
-    letters = LETTERS
-    if not _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome):
-        letters = letters_of(work.reads)
+    known, letters = False, LETTERS
+    while not known:
+        known, intervals = _compute(work, _runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
+        letters = letters if known else letters_of(work.reads)
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
-        outcome.notes = {}
-        _compute(work, Runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
-    outcome.kernel_seconds = sum(outcome.notes.values())
+    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.kernel_seconds = busy_seconds(intervals)
     outcome.unsafe = np.isnan(outcome.log10)
     if precision == "fp32":
         outcome.unsafe |= _steep(work, settings)
     return outcome
+
+
+_RUNNERS: dict[tuple, Runner] = {}
+
+
+def _runner(device: Device, settings: Settings, kind: Kind, convention: str) -> Runner:
+    """A runner, kept for the next call."""
+    key = (device, repr(settings), kind, convention)
+    if key not in _RUNNERS:
+        _RUNNERS[key] = Runner(device, settings, kind, convention)
+    return _RUNNERS[key]
 
 
 def letters_of(reads: Reads) -> bytes:
@@ -60,11 +71,11 @@ def _steep(work: Work, settings: Settings) -> np.ndarray:
     return (highest > _LONG_GAP)[work.pairs[:, 0]] & ((lengths > settings.long_rows)[work.pairs[:, 0]] | wide[work.pairs[:, 1]])
 
 
-def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
-    """Fill `outcome`; False as soon as a read has a letter that the runner does not know."""
+def _compute(work: Work, runner: Runner, outcome: Outcome) -> tuple[bool, list[tuple[str, int, int]]]:
+    """Fill `outcome`; (whether the runner knows all letters of the reads, the kernels' times)."""
     waiting = deque(_chunks(work, runner.settings.chunk_bytes))
     in_flight: deque[Chunk] = deque()
-    known = True
+    known, intervals = True, []
     while waiting or in_flight:
         if waiting and len(in_flight) < _IN_FLIGHT:
             piece = waiting.popleft()
@@ -76,11 +87,10 @@ def _compute(work: Work, runner: Runner, outcome: Outcome) -> bool:
                     raise
                 waiting.extendleft(reversed(_halves(piece) if not in_flight else [piece]))
         if in_flight:
-            letters_known, seconds = in_flight.popleft().collect(outcome.log10)
+            letters_known, times = in_flight.popleft().collect(outcome.log10)
             known &= letters_known
-            for name, value in seconds.items():
-                outcome.notes[name] = outcome.notes.get(name, 0.0) + value
-    return known
+            intervals += times
+    return known, intervals
 
 
 def _halves(piece: slice) -> list[slice]:
@@ -89,12 +99,10 @@ def _halves(piece: slice) -> list[slice]:
 
 
 def _chunks(work: Work, size: int) -> list[slice]:
-    """Slices of the pairs whose inputs are about `size` bytes each."""
-    weight = 8 + 5 * work.reads.bases.lengths[work.pairs[:, 0]] // max(1, len(work.pairs) // max(1, len(work.reads)))
-    total = np.cumsum(weight)
-    count = max(1, int(total[-1]) // size)
-    cuts = np.unique(np.append(np.searchsorted(total, np.arange(count) * (int(total[-1]) / count)), len(total)))
-    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
+    """Slices of the pairs, equal in number, whose inputs are about `size` bytes each."""
+    total = 8 * len(work.pairs) + 5 * len(work.reads.bases.data) + len(work.haplotypes.data)
+    count = min(len(work.pairs), max(1, total // size))
+    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(np.linspace(0, len(work.pairs), count + 1).astype(np.int64))]
 
 
 def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
@@ -105,7 +113,9 @@ def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
     arrays = (work.reads.base_quals, work.reads.insertion_quals, work.reads.deletion_quals, work.reads.gap_quals)
     bases = _take(work.reads.bases, reads, work.reads.bases.data)
     quals = [_take(work.reads.bases, reads, array).data for array in arrays]
-    return Reads(bases, *quals), _take(work.haplotypes, haplotypes, work.haplotypes.data), np.stack([read, haplotype], axis=1)
+    renamed = np.empty((len(pairs), 2), np.int32)
+    renamed[:, 0], renamed[:, 1] = read, haplotype
+    return Reads(bases, *quals), _take(work.haplotypes, haplotypes, work.haplotypes.data), renamed
 
 
 def _used(indices: np.ndarray, sequences: Sequences) -> tuple[np.ndarray, slice | np.ndarray]:
@@ -114,8 +124,8 @@ def _used(indices: np.ndarray, sequences: Sequences) -> tuple[np.ndarray, slice 
     used = np.zeros(high - low, bool)
     used[indices - low] = True
     if 2 * int(used.sum()) > high - low:
-        return (indices - low).astype(np.int32), slice(low, high)
-    return (np.cumsum(used) - 1)[indices - low].astype(np.int32), np.flatnonzero(used) + low
+        return indices - low, slice(low, high)
+    return (np.cumsum(used) - 1)[indices - low], np.flatnonzero(used) + low
 
 
 def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:

@@ -80,19 +80,17 @@ class Runner:
         """Enqueue everything for `pairs` (int, (n, 2)), indices into `reads` and `haplotypes`, which hold nothing else. No waiting."""
         chunk = Chunk(self.queues, where)
         prepared = self._prepare_reads(reads, chunk)
-        rows, columns = reads.bases.lengths[pairs[:, 0]], haplotypes.lengths[pairs[:, 1]]
+        rows, columns = reads.bases.lengths, haplotypes.lengths
         data = chunk.put(haplotypes.data)
-        for bucket in buckets(rows, columns, self.settings, self.kind.precision):
-            local, used = _compact(pairs[bucket.which, 1], len(haplotypes))
-            masks = self.prepare_masks(bucket.columns, haplotypes.offsets[used], haplotypes.lengths[used], data, chunk)
-            read, width = pairs[bucket.which, 0], columns[bucket.which]
+        for line, bucket in enumerate(buckets(rows, columns, pairs, self.settings, self.kind.precision)):
+            chunk.fork(line)
+            inside = pairs[bucket.which]
+            masks = self.prepare_masks(bucket.columns, haplotypes.offsets[:-1], columns, data, chunk)
             if bucket.long:
-                blocks = -(-rows[bucket.which] // READ_BLOCK)
-                jobs = long_jobs(read, local, width, blocks, bucket.columns, self.settings.warp)
+                jobs = long_jobs(inside, rows, columns, bucket.columns, self.settings.warp, READ_BLOCK)
             else:
-                jobs = short_jobs(read, local, width, bucket.columns)
+                jobs = short_jobs(inside, columns, bucket.columns)
             self._launch_bucket(bucket, jobs, prepared, masks, chunk)
-        self.queues.kernels.flush()
         return chunk
 
     def upload_bytes(self, reads: Reads, chunk: Chunk) -> tuple[object, ...]:
@@ -171,7 +169,7 @@ class Runner:
     def finish(self, bucket: Bucket, jobs: Jobs, buffers: tuple[cl.Buffer, ...], chunk: Chunk) -> None:
         """Enqueue the last kernel of a bucket; buffers: partial sums, exponents, jobs, groups, scales of the reads."""
         partials, exponents, job_buffer, groups, scales = buffers
-        count = len(bucket.which)
+        count = len(jobs.results) if bucket.long else len(jobs.jobs)
         log10s = chunk.empty(count, self.wide)
         key = self.kind.precision, bucket.long
         results = chunk.put(jobs.results) if bucket.long else exponents
@@ -179,15 +177,14 @@ class Runner:
         arguments += [self.wide.type(SCALE_LOG2[key] * np.log10(2.0)), self.wide.type(_SMALLEST[key]), log10s]
         program = self.device.build("pairhmm_prepare.cl", self._prepare_defines(bucket.long))
         chunk.run(cl.Kernel(program, "finish"), -(-count // 64) * 64, 64, *arguments)
-        chunk.parts.append((bucket.which[jobs.order], log10s, self.wide))
+        chunk.result(_composed(bucket.which, jobs.order), count, log10s, self.wide)
 
 
-def _compact(indices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """(position of each index among those used, the used indices ascending)."""
-    used = np.zeros(count, bool)
-    used[indices] = True
-    position = np.cumsum(used) - 1
-    return position[indices].astype(np.int32), np.flatnonzero(used)
+def _composed(outer: np.ndarray | slice, inner: np.ndarray | slice) -> np.ndarray | slice:
+    """`x[outer][inner]` as one index."""
+    if isinstance(inner, slice):
+        return outer
+    return inner if isinstance(outer, slice) else outer[inner]
 
 
 def _codes(letters: bytes) -> np.ndarray:

@@ -7,6 +7,8 @@ import numpy as np
 
 from haplowave.pairhmm.tuning import Rates, Settings
 
+_LONG = 128  # added to the columns a lane of long pairs
+
 
 @dataclass(frozen=True)
 class Bucket:
@@ -15,15 +17,15 @@ class Bucket:
     long: bool
     columns: int
     """Columns a lane (N)."""
-    which: np.ndarray
-    """int64: indices of the pairs."""
+    which: np.ndarray | slice
+    """int64: indices of the pairs; a slice where it is all of them."""
 
 
 @dataclass(frozen=True)
 class Jobs:
     """The launch of a bucket. A job is one strip of a pair; short pairs have one strip, and job i is pair `order[i]` of the bucket."""
 
-    order: np.ndarray
+    order: np.ndarray | slice
     jobs: np.ndarray
     """int32 (n, 2): read, haplotype; long: (n, 4): and strip, job of the strip to the left or -1."""
     groups: np.ndarray
@@ -61,49 +63,55 @@ def _long_columns(rates: Rates, warp: int, length: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def buckets(rows: np.ndarray, columns: np.ndarray, settings: Settings, precision: str) -> list[Bucket]:
-    """Split pairs of `rows` x `columns` (int64, one a pair). The choice depends on a pair's own shape only."""
-    rates = settings.rates[precision]
+def buckets(rows: np.ndarray, columns: np.ndarray, pairs: np.ndarray, settings: Settings, precision: str) -> list[Bucket]:
+    """Split `pairs` (int32, (n, 2)) of reads of `rows` and haplotypes of `columns` bases. The choice depends on a pair's shape only."""
+    rates, long_rates = settings.rates[precision], settings.long_rates[precision]
     best = _best_columns(tuple(rates.items()), settings.warp)
-    long = (rows > settings.long_rows) | (columns >= len(best))
-    key = np.where(long, 0, best[np.where(long, 0, columns)])
-    result = [Bucket(False, int(n), np.flatnonzero(key == n)) for n in sorted(rates, reverse=True)]
-    which = np.flatnonzero(long)
-    if len(which):
-        long_key = _long_columns(settings.long_rates[precision], settings.warp, columns[which])
-        result += [Bucket(True, int(n), which[long_key == n]) for n in sorted(settings.long_rates[precision], reverse=True)]
-    return [bucket for bucket in result if len(bucket.which)]
+    too_wide = columns >= len(best)
+    of_haplotype = best[np.where(too_wide, 0, columns)]
+    long_of_haplotype = _long_columns(long_rates, settings.warp, columns) + np.uint8(_LONG)
+    of_haplotype = np.where(too_wide, long_of_haplotype, of_haplotype)
+    long_reads = rows > settings.long_rows
+    if not long_reads.any() and (of_haplotype == of_haplotype[0]).all():
+        return [Bucket(bool(too_wide[0]), int(of_haplotype[0] % _LONG), slice(None))]
+    key = of_haplotype[pairs[:, 1]]
+    if long_reads.any():
+        key = np.where(long_reads[pairs[:, 0]], long_of_haplotype[pairs[:, 1]], key)
+    present = np.flatnonzero(np.bincount(key, minlength=256))[::-1]
+    return [Bucket(int(n) >= _LONG, int(n) % _LONG, np.flatnonzero(key == n)) for n in present]
 
 
-def short_jobs(read: np.ndarray, haplotype: np.ndarray, columns: np.ndarray, columns_a_lane: int) -> Jobs:
-    """Jobs of pairs whose haplotypes fit a warp; read, haplotype: int32 indices on the device; columns: haplotype lengths."""
-    lanes = -(-columns // columns_a_lane)
-    order = np.argsort((255 - lanes).astype(np.uint8), kind="stable")
-    jobs = np.empty((len(order), 2), np.int32)
-    jobs[:, 0], jobs[:, 1] = read[order], haplotype[order]
-    groups, partials = _groups(lanes[order])
-    return Jobs(order, jobs, groups, partials)
+def short_jobs(pairs: np.ndarray, columns: np.ndarray, columns_a_lane: int) -> Jobs:
+    """Jobs of `pairs` (int32, (n, 2)) whose haplotypes, of `columns` bases, fit a warp; widest first."""
+    lanes_of = -(-columns // columns_a_lane)
+    if (lanes_of == lanes_of[0]).all():
+        groups, partials = _groups(lanes_of[:1], np.array([0]), np.array([len(pairs)]))
+        return Jobs(slice(None), np.ascontiguousarray(pairs), groups, partials)
+    lanes = np.minimum(lanes_of, 255).astype(np.uint8)[pairs[:, 1]]
+    order = np.argsort(255 - lanes, kind="stable")
+    begin = np.flatnonzero(np.diff(lanes[order].astype(np.int16), prepend=-1))
+    groups, partials = _groups(lanes[order[begin]].astype(np.int64), begin, np.append(begin[1:], len(order)))
+    return Jobs(order, pairs[order], groups, partials)
 
 
-def _groups(lanes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Runs of equal values in `lanes`, one value a job."""
-    begin = np.flatnonzero(np.diff(lanes, prepend=-1))
-    end = np.append(begin[1:], len(lanes))
-    sums = np.cumsum((end - begin) * lanes[begin])
-    groups = np.stack([lanes[begin], begin, end, np.append(0, sums[:-1])], axis=1).astype(np.int32)
-    return groups, int(sums[-1])
+def _groups(lanes: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, int]:
+    """Groups of jobs begin..end with sub-warps of `lanes`, and how many partial sums they leave."""
+    sums = np.cumsum((end - begin) * lanes)
+    return np.stack([lanes, begin, end, np.append(0, sums[:-1])], axis=1).astype(np.int32), int(sums[-1])
 
 
-def long_jobs(read: np.ndarray, haplotype: np.ndarray, columns: np.ndarray, blocks: np.ndarray, columns_a_lane: int, warp: int) -> Jobs:
-    """Jobs of pairs of any length, `blocks`: blocks of rows a pair. Strip 0 of all pairs comes first, then strip 1, and so on.
+def long_jobs(pairs: np.ndarray, rows: np.ndarray, columns: np.ndarray, columns_a_lane: int, warp: int, block: int) -> Jobs:
+    """Jobs of `pairs` (int32, (n, 2)) of any length; the reads have `rows`, padded to a multiple of `block`.
 
-    In that order a job's left neighbour is as far ahead as it can be, and whoever draws a job knows that all before it are drawn.
+    Strip 0 of all pairs comes first, then strip 1, and so on: in that order a job's left neighbour is as far ahead as it can be, and
+    whoever draws a job knows that all before it are drawn.
     """
-    lanes = -(-columns // columns_a_lane)
+    lanes = -(-columns // columns_a_lane)[pairs[:, 1]]
+    blocks = -(-rows // block)[pairs[:, 0]]
     strips = -(-lanes // warp)
     order = np.lexsort((-blocks, -np.minimum(lanes, warp), strips == 1))
     lanes, strips, blocks = lanes[order], strips[order], blocks[order]
-    border_of = np.concatenate([[0], np.cumsum(np.where(strips > 1, blocks, 0))])
+    border_of = np.append(0, np.cumsum(np.where(strips > 1, blocks, 0)))
     parts, last, drawn = [], np.full(len(order), -1, np.int64), 0
     many = int((strips > 1).sum())
     for strip in range(int(strips[:many].max(initial=0))):
@@ -115,6 +123,8 @@ def long_jobs(read: np.ndarray, haplotype: np.ndarray, columns: np.ndarray, bloc
     parts.append(np.stack([single, np.zeros(len(single), np.int64), np.full(len(single), -1)], axis=1))
     last[single] = drawn + np.arange(len(single))
     pair, strip, left = np.concatenate(parts).T
-    jobs = np.stack([read[order][pair], haplotype[order][pair], strip, left], axis=1).astype(np.int32)
-    groups, partials = _groups(np.where(strips[pair] > 1, warp, lanes[pair]))
-    return Jobs(order, jobs, groups, partials, last.astype(np.int32), border_of[pair].astype(np.uint32), border_blocks=int(border_of[-1]))
+    jobs = np.column_stack([pairs[order][pair], strip, left]).astype(np.int32)
+    width = np.where(strips[pair] > 1, warp, lanes[pair])
+    begin = np.flatnonzero(np.diff(width, prepend=-1))
+    groups, partials = _groups(width[begin], begin, np.append(begin[1:], len(width)))
+    return Jobs(order, jobs, groups, partials, last.astype(np.int32), border_of[pair].astype(np.uint32), int(border_of[-1]))
