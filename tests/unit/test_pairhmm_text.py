@@ -40,7 +40,9 @@ def test_pairs_and_round_trip():
     assert batch.pairs.tolist() == [[0, 0], [1, 1]]
     written = batch.format(np.array([-1.25, -3])).encode()
     assert written == b"ACGTT ACGT IIII NNNN OOOO ++++ -1.25\nACCTT AC I! NN OO +, -3\n"
-    assert batches(written)[0].lines == batch.lines
+    (again,) = batches(written + written)
+    assert again.columns == batch.columns
+    assert again.pairs.tolist() == [[0, 0], [1, 1], [0, 0], [1, 1]]
 
 
 def test_batches_are_cut_between_records():

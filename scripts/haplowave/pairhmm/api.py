@@ -108,9 +108,10 @@ def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tup
     family = np.full(len(reads), -1)  # the first haplotype that a read is paired with: reads of a region share it
     family[pairs[::-1, 0]] = pairs[::-1, 1]
     read = representatives(reads.bases.offsets, arrays, family)[pairs[:, 0]]
-    if (read == pairs[:, 0]).all():
+    keys = read * len(haplotypes) + pairs[:, 1]
+    if (keys[1:] > keys[:-1]).all():
         return pairs, None
-    keys, inverse = np.unique(read * len(haplotypes) + pairs[:, 1], return_inverse=True)
+    keys, inverse = np.unique(keys, return_inverse=True)
     return np.stack(np.divmod(keys, len(haplotypes)), axis=1), inverse
 
 

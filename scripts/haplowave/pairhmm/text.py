@@ -28,14 +28,16 @@ class TextBatch:
     """int64 (n, 2), in the order of the output."""
     testcases: list[tuple[int, int]]
     """(reads, haplotypes) of each testcase; empty in the form of pairs."""
-    lines: list[bytes]
-    """The six columns of each pair; empty in the form of testcases."""
+    columns: tuple[list[bytes], list[bytes]]
+    """In the form of pairs, the text of each haplotype, and of each read with its qualities; otherwise empty."""
 
     def format(self, log10: np.ndarray) -> str:
         """The lines of the output for `log10` (float64, parallel to `pairs`), nine significant digits."""
         values = [f"{value:.9g}" for value in log10.tolist()]
-        if self.lines:
-            return "".join(f"{line.decode('latin-1')} {value}\n" for line, value in zip(self.lines, values, strict=True))
+        if self.columns[0]:
+            haplotypes, reads = ([text.decode("latin-1") for text in column] for column in self.columns)
+            rows = zip(self.pairs.tolist(), values, strict=True)
+            return "".join([f"{haplotypes[haplotype]} {reads[read]} {value}\n" for (read, haplotype), value in rows])
         result, at = [], 0
         for reads, haplotypes in self.testcases:
             result.append(f"{reads} {haplotypes}\n")
@@ -50,11 +52,12 @@ class _Collector:
     reads: list[list[bytes]] = field(default_factory=list)
     haplotypes: list[bytes] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    """Line of each read."""
     testcases: list[tuple[int, int]] = field(default_factory=list)
-    pairs: bool = False
     size: int = 0
 
     def batch(self, name: str) -> TextBatch:
+        """What was collected; the pairs are those of the testcases."""
         columns = list(zip(*self.reads, strict=True)) if self.reads else [()] * 5
         self._check_lengths(name, columns)
         bases = Sequences.from_list(columns[0])
@@ -64,12 +67,7 @@ class _Collector:
                 read = int(np.searchsorted(bases.offsets, int(values.argmin()), side="right")) - 1
                 raise UserError(f"{name} line {self.numbers[read]}: {_FIELDS[column + 1]} hold a byte below '!' (quality 0)")
         reads = Reads(bases, *(values - np.uint8(_OFFSET) for values in quals))
-        haplotypes = Sequences.from_list(self.haplotypes)
-        if self.pairs:
-            index = np.arange(len(self.reads))
-            lines = [b" ".join((haplotype, *read)) for haplotype, read in zip(self.haplotypes, self.reads, strict=True)]
-            return TextBatch(reads, haplotypes, np.stack([index, index], axis=1), [], lines)
-        return TextBatch(reads, haplotypes, _all_pairs(self.testcases), self.testcases, [])
+        return TextBatch(reads, Sequences.from_list(self.haplotypes), _all_pairs(self.testcases), self.testcases, ([], []))
 
     def _check_lengths(self, name: str, columns: list[tuple[bytes, ...]]) -> None:
         lengths = [np.fromiter(map(len, column), np.int64, len(column)) for column in columns]
@@ -91,7 +89,7 @@ def _all_pairs(testcases: list[tuple[int, int]]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def read_text(stream: Iterable[bytes], name: str, batch_pairs: int = 200_000, batch_bases: int = 100_000_000) -> Iterator[TextBatch]:
+def read_text(stream: Iterable[bytes], name: str, batch_pairs: int = 1 << 16, batch_bases: int = 100_000_000) -> Iterator[TextBatch]:
     """Batches of whole testcases, or of pairs, from the lines of `stream`; `name` stands for the file in messages.
 
     A batch ends with the record that brings it to `batch_pairs` pairs or `batch_bases` bases. Raises UserError that names the line.
@@ -108,22 +106,48 @@ def read_text(stream: Iterable[bytes], name: str, batch_pairs: int = 200_000, ba
 
 
 def _pairs(records: Iterator[tuple[int, bytes]], name: str, batch_pairs: int, batch_bases: int) -> Iterator[TextBatch]:
-    batch = _Collector(pairs=True)
+    batch = _PairCollector()
     for number, line in records:
         fields = line.split()
-        if len(fields) not in (6, 7):
-            raise UserError(
-                f"{name} line {number}: {len(fields)} columns, expected 'haplotype read baseQ insQ delQ gcp [log10 likelihood]'"
-            )
-        batch.haplotypes.append(fields[0])
-        batch.reads.append(fields[1:6])
-        batch.numbers.append(number)
-        batch.size += len(fields[0]) + len(fields[1])
-        if len(batch.numbers) >= batch_pairs or batch.size >= batch_bases:
+        if not 6 <= len(fields) <= 7:
+            form = "haplotype read baseQ insQ delQ gcp [log10 likelihood]"
+            raise UserError(f"{name} line {number}: {len(fields)} columns, expected '{form}'")
+        batch.add(number, fields)
+        if len(batch.pairs) >= batch_pairs or batch.records.size >= batch_bases:
             yield batch.batch(name)
-            batch = _Collector(pairs=True)
-    if batch.numbers:
+            batch = _PairCollector()
+    if batch.pairs:
         yield batch.batch(name)
+
+
+class _PairCollector:
+    """Pairs whose reads and haplotypes, which such files repeat, are kept once."""
+
+    def __init__(self) -> None:
+        self.records = _Collector()
+        self.pairs: list[tuple[int, int]] = []
+        self._reads: dict[bytes, int] = {}
+        self._haplotypes: dict[bytes, int] = {}
+
+    def add(self, number: int, fields: list[bytes]) -> None:
+        columns = fields[1:6]
+        text = b" ".join(columns)
+        read = self._reads.setdefault(text, len(self._reads))
+        haplotype = self._haplotypes.setdefault(fields[0], len(self._haplotypes))
+        if read == len(self.records.reads):
+            self.records.reads.append(columns)
+            self.records.numbers.append(number)
+            self.records.size += len(columns[0])
+        if haplotype == len(self.records.haplotypes):
+            self.records.haplotypes.append(fields[0])
+            self.records.size += len(fields[0])
+        self.pairs.append((read, haplotype))
+
+    def batch(self, name: str) -> TextBatch:
+        result = self.records.batch(name)
+        result.pairs = np.array(self.pairs)
+        result.columns = list(self._haplotypes), list(self._reads)
+        return result
 
 
 def _testcases(records: Iterator[tuple[int, bytes]], name: str, batch_pairs: int, batch_bases: int) -> Iterator[TextBatch]:
