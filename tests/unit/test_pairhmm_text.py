@@ -79,6 +79,12 @@ def test_bad_lines_are_named(text, message):
         batches(text)
 
 
+def test_example_of_the_documentation_runs(capsys):
+    text = (SCRIPT.parents[1] / "docs" / "pairhmm.md").read_text(encoding="utf-8")
+    exec(text.split("```python\n")[1].split("```")[0], {})
+    assert "fp32" in capsys.readouterr().out
+
+
 def command(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, str(SCRIPT), "--device", "cpu", *arguments], input=text, capture_output=True, timeout=120)
 
