@@ -84,6 +84,12 @@ def truth_files(wildcards):
     return {kind: str(path) for kind, path in TRUTHS[wildcards.sample].items() if path is not None}
 
 
+def pair_files(wildcards):
+    """FASTA files of a pair of the table edit_distance.pairs."""
+    query, target = PLAN.pairs[wildcards.pair]
+    return {"query": str(query), "target": str(target)}
+
+
 def targets():
     """What a run makes."""
     return [

@@ -1,9 +1,3 @@
-def pair_files(wildcards):
-    """FASTA files of a pair of the table edit_distance.pairs."""
-    query, target = PLAN.pairs[wildcards.pair]
-    return {"query": str(query), "target": str(target)}
-
-
 rule edit_distance:
     input:
         unpack(pair_files),
