@@ -51,6 +51,7 @@ def closing_lines(results: Path, state: str) -> list[str]:
         ("calls", "calls/all.vcf.gz"),
         ("tables", "tables"),
         ("evaluation", "evaluation/summary.tsv"),
+        ("distances", "edit_distance"),
         ("report", "report.html"),
         ("logs", "logs"),
     ):
