@@ -32,7 +32,6 @@ class Run:
             "ring": _begins(self.front),
             "trace": _begins(width * self.segment),
             "steps": _begins(2 * width),
-            "letters": _begins(width),
         }
         self._shared = {name: readable(device, array) for name, array in self.begins.items()}
         self.texts = [readable(device, _joined(texts)) for texts in (a, b)]
@@ -99,25 +98,14 @@ class Run:
                 np.int32(begin), *self.steps,
             )  # fmt: skip
             self.queue.finish()
-        letters, length = np.empty(self.width, np.uint8), np.empty(self.count, np.int32)
-        out, count = self._buffer(self.width), self._buffer(4 * self.count)
-        kernel(self.program, "spell")(
-            self.queue,
-            (self.count,),
-            None,
-            *self.texts,
-            *self.lengths,
-            place,
-            steps,
-            self._shared["steps"],
-            out,
-            self._shared["letters"],
-            count,
-        )
-        cl.enqueue_copy(self.queue, letters, out)
+        texts, length = np.empty(2 * self.width, np.uint8), np.empty(self.count, np.int32)
+        out, count = self._buffer(texts.nbytes), self._buffer(length.nbytes)
+        spell = kernel(self.program, "spell")
+        spell(self.queue, (self.count,), None, *self.texts, *self.lengths, place, steps, self._shared["steps"], out, count)
+        cl.enqueue_copy(self.queue, texts, out)
         cl.enqueue_copy(self.queue, length, count)
-        starts = self.begins["letters"].tolist()
-        return [run_lengths(letters[start : start + size]) for start, size in zip(starts, length.tolist(), strict=False)]
+        text, starts = texts.tobytes(), self.begins["steps"].tolist()
+        return [text[start : start + size].decode("ascii") for start, size in zip(starts, length.tolist(), strict=False)]
 
     def _again(self, index: int) -> None:
         """The trace of a segment that a later one has overwritten."""
@@ -146,15 +134,6 @@ def levels(steps: tuple[int, ...]) -> int:
 def components(steps: tuple[int, ...]) -> int:
     """M, I, D, and a second I and D where gaps have two pieces."""
     return 5 if steps[4] else 3
-
-
-def run_lengths(letters: np.ndarray) -> str:
-    """'===X' -> '3=1X'."""
-    if not len(letters):
-        return ""
-    starts = np.concatenate([[0], np.flatnonzero(letters[1:] != letters[:-1]) + 1])
-    counts = np.diff(np.append(starts, len(letters)))
-    return "".join(f"{count}{chr(letter)}" for count, letter in zip(counts.tolist(), letters[starts].tolist(), strict=True))
 
 
 def _joined(texts: list[np.ndarray]) -> np.ndarray:

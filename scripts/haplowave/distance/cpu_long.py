@@ -10,9 +10,9 @@ from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
 from haplowave.distance.strategies import Problem, register
 
 GUIDE_HALF = 1024  # rows on each side of the guiding path
-# Seconds, measured on two AVX-512 cores (benchmark distance, CPU part); only their ratios matter, and only to `auto`.
+# Seconds on one core, measured (benchmark distance_cpu); only their ratios matter, and only to `auto`.
 _WAVEFRONT_CELL = 0.8e-9
-_TILE_CELL = 1 / 200e9
+_TILE_CELL = 1 / 100e9
 _SYMBOL = 8e-9
 _START = 5e-3
 SMALL = 4e8  # matrix cells that are swept sooner than a path through them is found
@@ -66,13 +66,16 @@ def auto(problem: Problem) -> int:
     meeting = _Meeting(problem)
     distance = meeting.run(give_up=lambda edits, expected: _tiles_are_faster(problem, edits, expected))
     problem.notes |= {"strategy": "wfa" if distance is not None else "bitparallel", "wavefront_edits": sum(meeting.fronts.r)}
+    del meeting  # and its copies of the strings
     return bitparallel(problem) if distance is None else distance
 
 
 def _tiles_are_faster(problem: Problem, edits: int, expected: float) -> bool:
+    """Whether the wavefronts' cells that lie ahead cost more than a whole sweep: tiles use all cores, the two ends two."""
     m, n = len(problem.a), len(problem.b)
-    ahead = ((expected / 2) ** 2 - (edits / 2) ** 2) * _WAVEFRONT_CELL
-    tiles = (0.6 * max(m, n) * expected + 4 * GUIDE_HALF * max(m, n)) * _TILE_CELL + (m + n) * _SYMBOL + _START
+    cores = max(1, problem.device.threads)
+    ahead = ((expected / 2) ** 2 - (edits / 2) ** 2) * _WAVEFRONT_CELL * (2 / min(2, cores))
+    tiles = (0.6 * max(m, n) * expected + 4 * GUIDE_HALF * max(m, n)) * _TILE_CELL / cores + (m + n) * _SYMBOL + _START
     return ahead > tiles
 
 

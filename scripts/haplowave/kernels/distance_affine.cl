@@ -239,27 +239,44 @@ __kernel void walk_back(__global const uchar* trace_all, __global const long* tr
     at[3] = count;
 }
 
-/* Steps into one letter a column of the alignment; length[p] of them. */
+inline int write_run(__global uchar* text, int at, const int run, const uchar letter) {
+    int power = 1;
+    while (run / power >= 10) power *= 10;
+    for (; power > 0; power /= 10) text[at++] = (uchar)('0' + run / power % 10);
+    text[at++] = letter;
+    return at;
+}
+
+/* Steps into the text of a CIGAR, at most two letters a step; length[p] of them. */
 __kernel void spell(__global const uchar* restrict a_all, __global const uchar* restrict b_all, __global const long* a_begin,
                     __global const long* b_begin, __global const int* rows, __global const int* columns, __global const int* at_all,
-                    __global const uchar* steps_all, __global const long* steps_begin, __global uchar* letters_all, __global const long* letters_begin,
-                    __global int* length) {
+                    __global const uchar* steps_all, __global const long* steps_begin, __global uchar* text_all, __global int* length) {
     const int p = get_global_id(0);
     __global const uchar* a = a_all + a_begin[p];
     __global const uchar* b = b_all + b_begin[p];
     __global const uchar* steps = steps_all + steps_begin[p];
-    __global uchar* letters = letters_all + letters_begin[p];
-    int i = 0, j = 0, count = 0;
+    __global uchar* text = text_all + steps_begin[p];
+    int i = 0, j = 0, at = 0, run = 0;
+    uchar letter = 0;
     for (int q = at_all[4 * p + 3] - 1; q >= 0; q--) {
+        uchar next;
+        int more = 1;
         if (steps[q] == 0) {
-            const int end = extend(a, b, i, j - i, MIN(rows[p], i + columns[p] - j));
-            j += end - i;
-            for (; i < end; i++) letters[count++] = '=';
+            const int end = extend_fast(a, b, i, j - i, MIN(rows[p], i + columns[p] - j));
+            next = '=';
+            more = end - i;
+            j += more;
+            i = end;
         } else {
-            letters[count++] = steps[q] == 1 ? 'X' : steps[q] == 2 ? 'I' : 'D';
+            next = steps[q] == 1 ? 'X' : steps[q] == 2 ? 'I' : 'D';
             i += steps[q] != 2;
             j += steps[q] != 3;
         }
+        if (more == 0) continue;
+        if (next != letter && run > 0) at = write_run(text, at, run, letter);
+        run = next == letter ? run + more : more;
+        letter = next;
     }
-    length[p] = count;
+    if (run > 0) at = write_run(text, at, run, letter);
+    length[p] = at;
 }
