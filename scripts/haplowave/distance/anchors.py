@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes
 from haplowave.distance.tiles import Sweep, shape_for
 from haplowave.opencl import Device
@@ -57,11 +58,11 @@ def anchors(device: Device, planes: Planes, most: int) -> np.ndarray:
     program = device.build("distance_anchors.cl", {"BITS": planes.bits, "SEED": SEED, **({"NVIDIA": 1} if device.is_nvidia else {})})
     group = 128 if device.kind == "gpu" else 16
     mask = np.uint32(size - 1)
-    cl.Kernel(program, "sample")(
+    kernel_of(program, "sample")(
         queue, (_whole(samples, group),), (group,), planes.a, np.int64(spacing), np.uint32(samples), table, mask, hits
     )
     positions = n - SEED
-    cl.Kernel(program, "scan")(
+    kernel_of(program, "scan")(
         queue, (_whole(positions, group),), (group,), planes.a, planes.b, np.int64(spacing), np.int64(positions), table, mask, hits, where
     )
     counted, found = np.empty(samples, np.uint32), np.empty(samples, np.int64)

@@ -17,6 +17,7 @@ from haplowave.distance.strategies import CPU_STRATEGIES, Problem, register
 from haplowave.distance.wavefront import KEEP_EVERY, Front
 from haplowave.opencl import Device
 
+START = 0.005  # seconds before a sweep is under way
 NO_PIECES = np.empty((0, 5), np.int64)
 
 
@@ -37,13 +38,13 @@ class Costs:
         return bound * self.column + bound * bound / 2 * self.cell
 
     def sweep(self, m: int, n: int, bound: int) -> float:
-        return n * self.symbol + min(m * n, n * bound / 2) * self.product
+        return START + n * self.symbol + min(m * n, n * bound / 2) * self.product
 
 
 def costs(device: Device) -> Costs:
     """Measured on an NVIDIA H200 and on two cores of a server CPU; docs/distance.md tells how."""
     if device.kind == "gpu":
-        return Costs(1.4e-6, 9e-12, 6e-8, 4e-14, 4e-9, 1024)
+        return Costs(1.9e-6, 6e-12, 5.3e-8, 4e-14, 4e-9, 512)
     return Costs(5e-6, 4e-8, 1e-8, 7e-11, 5e-8, 64)
 
 
@@ -74,7 +75,7 @@ def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front 
         found = front.advance(min(limit, price.probe + abs(m - n)))  # the gap alone takes the end's diagonal |m - n| edits to reach
         if not found and front.done > 0.02:  # the rest at the same rate may cost less than looking for anchors
             expected = int(front.radius / front.done)
-            if price.wavefront(expected) < 3 * (0.005 + price.look * n):
+            if price.wavefront(expected) < 2 * (START + price.look * n):
                 found = front.advance(min(limit, 2 * expected))
         if found or front.radius >= limit:
             return front, NO_PIECES

@@ -7,6 +7,7 @@ sum is least. Both halves' costs are then known, so their sweeps prune sharply. 
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes
 from haplowave.distance.tiles import Sweep, shape_for
 from haplowave.opencl import Device
@@ -68,7 +69,7 @@ def _split(device: Device, planes: Planes, rectangles: np.ndarray, swapped: bool
 
 def _trace(device: Device, planes: Planes, leaves: np.ndarray) -> np.ndarray:
     defines = {"BITS": planes.bits, "LEAF": LEAF, **({"NVIDIA": 1} if device.is_nvidia else {})}
-    kernel = cl.Kernel(device.build("distance_trace.cl", defines), "trace")
+    kernel = kernel_of(device.build("distance_trace.cl", defines), "trace")
     context, queue, flags = device.context, planes.queue, cl.mem_flags
     at_once = LEAVES_AT_ONCE if device.kind == "gpu" else 256
     kept = cl.Buffer(context, flags.READ_WRITE, (LEAF + 1) * (LEAF // 64) * 16 * min(at_once, max(1, len(leaves))))

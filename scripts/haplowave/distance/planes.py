@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.opencl import Device
 
 PAD = 512  # words before and after, as in distance_planes.cl
@@ -35,7 +36,7 @@ def upload(device: Device, queue: cl.CommandQueue, a: np.ndarray, b: np.ndarray)
     """Copy and pack both strings (uint8). Symbols get codes in the order of their byte values."""
     flags = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, 32)
     cl.enqueue_fill_buffer(queue, flags, np.uint32(0), 0, 32)
-    seen = cl.Kernel(device.build("distance_pack.cl", {"BITS": 1}), "seen")
+    seen = kernel_of(device.build("distance_pack.cl", {"BITS": 1}), "seen")
     group = 64 if device.kind == "gpu" else 1
     groups = device.compute_units * (32 if device.kind == "gpu" else 4)
     staged: dict[int, list[cl.Buffer]] = {0: [], 1: []}
@@ -51,7 +52,7 @@ def upload(device: Device, queue: cl.CommandQueue, a: np.ndarray, b: np.ndarray)
     codes = np.zeros(256, np.uint8)
     codes[present] = np.arange(len(present))
     table = cl.Buffer(device.context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=codes)
-    kernel = cl.Kernel(device.build("distance_pack.cl", {"BITS": bits}), "pack")
+    kernel = kernel_of(device.build("distance_pack.cl", {"BITS": bits}), "pack")
     packed = [_pack(device, queue, kernel, text, staged[which], table, bits) for which, text in enumerate((a, b))]
     return Planes(queue, packed[0], packed[1], bits, (len(a), len(b)))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes
 from haplowave.opencl import Device
 
@@ -49,7 +50,10 @@ def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
         return Shape(1, 4, 512)
     if rows < 1 << 16:
         return Shape(32, 2, 256)
-    return Shape(32, 2, 512) if bound < 1_500_000 else Shape(32, 4, 1024) if bound < 5_000_000 else Shape(32, 8, 2048)
+    for most, shape in ((1_000_000, Shape(32, 2, 512)), (3_000_000, Shape(32, 2, 1024)), (5_000_000, Shape(32, 4, 1024))):
+        if bound < most:
+            return shape
+    return Shape(32, 8, 2048)
 
 
 class Sweep:
@@ -143,7 +147,7 @@ class Sweep:
         corner = np.empty(len(self.tasks), np.int64)
         buffer = cl.Buffer(self.device.context, cl.mem_flags.WRITE_ONLY, corner.nbytes)
         state = self.state
-        cl.Kernel(self.program, "corners")(
+        kernel_of(self.program, "corners")(
             self.queue, corner.shape, None, self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], buffer
         )
         cl.enqueue_copy(self.queue, corner, buffer)
@@ -160,10 +164,10 @@ class Sweep:
         best = np.empty((pairs, parts, 3), np.int64)
         best_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, best.nbytes)
         state = self.state
-        cl.Kernel(self.program, "last_column")(
+        kernel_of(self.program, "last_column")(
             self.queue, (int(self.strips.max()), len(self.tasks)), None,
             self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], base_buffer, values,
         )  # fmt: skip
-        cl.Kernel(self.program, "meet")(self.queue, (64 * parts, pairs), (64, 1), self.problems, base_buffer, values, best_buffer)
+        kernel_of(self.program, "meet")(self.queue, (64 * parts, pairs), (64, 1), self.problems, base_buffer, values, best_buffer)
         cl.enqueue_copy(self.queue, best, best_buffer)
         return best[np.arange(pairs), best[:, :, 0].argmin(axis=1)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes, command_queue, upload
 from haplowave.distance.strategies import Problem, register
 from haplowave.opencl import Device
@@ -57,7 +58,7 @@ class Front:
         defines = {"BITS": self.planes.bits, "GROUP": group, "VALUE": "long" if self.value is np.int64 else "int"}
         if self.device.is_nvidia:
             defines["NVIDIA"] = 1
-        return cl.Kernel(self.device.build("distance_wavefront.cl", defines), name)
+        return kernel_of(self.device.build("distance_wavefront.cl", defines), name)
 
     def _range(self, radius: int) -> tuple[int, int]:
         """Diagonals worth computing up to `radius`, as far as the host knows."""
