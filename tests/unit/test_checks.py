@@ -8,6 +8,7 @@ from typing import Any
 import pysam
 import pytest
 
+from haplowave.errors import UserError
 from haplowave.io.checks import Findings, Scope, check_samples, find_index
 from haplowave.io.coverage import covered_spans
 from haplowave.io.samples import Sample
@@ -194,3 +195,17 @@ def test_spans_of_a_csi_index_are_whole_contigs(make: Callable[..., Path]) -> No
     pysam.index("-c", str(path))
     assert covered_spans(path) == {"chr1": (0, 1000), "HLA:1*1": (0, 500)}
     assert check(path) == Findings()
+
+
+def test_a_damaged_file_whose_index_is_new_is_told_in_one_line(make: Callable[..., Path]) -> None:
+    path = make()
+    data = bytearray(path.read_bytes())
+    reads = int.from_bytes(data[16:18], "little") + 1  # where the second BGZF block begins
+    data[reads + 20 : reads + 40] = bytes(20)
+    path.write_bytes(data)
+    os.utime(path, (1, 1))
+    with pytest.raises(UserError, match=r"a\.bam: its index a\.bam\.bai leads to no intact reads; .* 'samtools index"):
+        covered_spans(path)
+    os.utime(path.with_name("a.bam.bai"), (0, 0))
+    (message,) = check(path).errors
+    assert "does not fit" in message

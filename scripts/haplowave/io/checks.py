@@ -82,6 +82,7 @@ def _check_file(sample: Sample, path: Path, scope: Scope, findings: Findings) ->
     if index is None:
         findings.errors.append(f"{where}: has no index; run 'samtools index {path}'")
         return
+    before = len(findings.errors)
     try:
         with pysam.AlignmentFile(str(path), "r", index_filename=str(index), require_index=True, check_sq=False) as file:
             _check_header(where, sample, file, findings)
@@ -91,6 +92,8 @@ def _check_file(sample: Sample, path: Path, scope: Scope, findings: Findings) ->
             if with_reads is not None and not with_reads:
                 findings.warnings.append(f"{where}: holds no mapped reads; sample {sample.name} gets no calls from it")
     except (OSError, ValueError) as error:
+        if len(findings.errors) > before:
+            return  # closing a file whose index was found not to fit fails, too
         findings.errors.append(f"{where}: cannot be opened with index {index.name} ({error}); run 'samtools index {path}'")
 
 

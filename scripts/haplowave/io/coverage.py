@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pysam
 
+from haplowave.errors import UserError
 from haplowave.io.checks import find_index
 
 _WINDOW = 1 << 14  # of BAI's linear index
@@ -20,22 +21,36 @@ _LARGEST_BAI = 2 << 20
 def covered_spans(path: Path) -> dict[str, tuple[int, int]] | None:
     """contig -> [start, end) that holds all reads, for contigs with reads; wider where the index does not say.
 
-    None where the index cannot be read or there is none.
+    None where the index cannot be read or there is none. Raises UserError where the index leads to no reads.
     """
     index = find_index(path)
     if index is None:
         return None
-    with pysam.AlignmentFile(str(path), "r", index_filename=str(index), require_index=True, check_sq=False) as file:
-        lengths = dict(zip(file.references, file.lengths, strict=True))
-        if file.is_cram:
-            spans = _crai_spans(index, file.references)
-        else:
-            spans = {entry.contig: (0, lengths[entry.contig]) for entry in file.get_index_statistics() if entry.mapped}
-            if index.suffix == ".bai" and index.stat().st_size <= _LARGEST_BAI:
-                spans = _bai_spans(file, index, set(spans))
+    verbosity = pysam.set_verbosity(0)
+    try:
+        # closing a damaged file raises as well
+        with pysam.AlignmentFile(str(path), "r", index_filename=str(index), require_index=True, check_sq=False) as file:
+            lengths = dict(zip(file.references, file.lengths, strict=True))
+            spans = _spans(file, index, lengths)
+    except (OSError, ValueError, StopIteration, struct.error) as error:
+        raise UserError(
+            f"{path}: its index {index.name} leads to no intact reads; the index belongs to another file, or the file is damaged: "
+            f"run 'samtools index {path}' or copy it again"
+        ) from error
+    finally:
+        pysam.set_verbosity(verbosity)
     if spans is None:
         return None
     return {contig: (max(0, start - _MARGIN), min(lengths[contig], end + _MARGIN)) for contig, (start, end) in spans.items()}
+
+
+def _spans(file: pysam.AlignmentFile, index: Path, lengths: dict[str, int]) -> dict[str, tuple[int, int]] | None:
+    if file.is_cram:
+        return _crai_spans(index, file.references)
+    spans = {entry.contig: (0, lengths[entry.contig]) for entry in file.get_index_statistics() if entry.mapped}
+    if index.suffix == ".bai" and index.stat().st_size <= _LARGEST_BAI:
+        return _bai_spans(file, index, set(spans))
+    return spans
 
 
 def _bai_spans(file: pysam.AlignmentFile, index: Path, contigs: set[str]) -> dict[str, tuple[int, int]]:
