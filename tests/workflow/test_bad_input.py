@@ -133,6 +133,21 @@ def test_reads_without_qualities_are_named_with_the_remedy(data: Path) -> None:
     assert "has no base qualities; give reads with qualities or set default_base_quality" in done.stdout
 
 
+def test_damage_inside_a_bam_is_told_by_the_step_that_meets_it(data: Path) -> None:
+    bam = data / "child.illumina.bam"
+    content = bytearray(bam.read_bytes())
+    place = len(content) * 8 // 10
+    content[place : place + 200] = bytes(200)
+    bam.write_bytes(content)
+    (data / "child.illumina.bam.bai").touch()
+    sheet = write_sheet(data / "s.tsv", ("child", bam, "illumina"))
+    done = snakemake("--configfile", write_config(data / "x.yaml", samples=sheet, reference=data / "ref.fa"), "--cores", "1", cwd=data)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
+    assert f"haplowave: error: {bam}: cannot be read at chr" in done.stdout
+    assert not list((data / "results").rglob("*.parquet"))
+
+
 def test_warnings_do_not_stop(data: Path) -> None:
     (data / "x.bed").write_text("chr1\t10\t10\nchr1\t300\t400\n")
     config = write_config(data / "x.yaml", samples=data / "samples.tsv", reference=data / "ref.fa", regions=data / "x.bed")

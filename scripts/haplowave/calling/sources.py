@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pysam
+
 from haplowave.calling.regions import SampleSource
 from haplowave.io.alignments import open_alignments
 from haplowave.io.samples import read_samples
@@ -15,6 +17,16 @@ def open_samples(sheet: str | Path, reference: str | Path) -> Iterator[list[Samp
     with contextlib.ExitStack() as stack:
         sources = []
         for sample in read_samples(sheet):
-            files = [(str(path), stack.enter_context(open_alignments(path, reference))) for path in sample.reads]
+            files = []
+            for path in sample.reads:
+                file = open_alignments(path, reference)
+                stack.callback(_close, file)
+                files.append((str(path), file))
             sources.append(SampleSource(sample.name, sample.ploidy, sample.platform, files))
         yield sources
+
+
+def _close(file: pysam.AlignmentFile) -> None:
+    # closing a damaged file fails as well, which would hide the message of the read that met the damage
+    with contextlib.suppress(OSError):
+        file.close()
