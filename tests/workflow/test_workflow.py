@@ -244,8 +244,8 @@ def test_no_reads_at_all_is_an_empty_vcf(simulated: Path, tmp_path: Path) -> Non
     assert "Calls by sample" in (tmp_path / "results/report.html").read_text()
 
 
-def test_profiles_name_rules_that_exist() -> None:
-    rules = set(succeed("--list-rules", "--quiet", "host", cwd=ROOT).split())
+def test_profiles_name_rules_that_exist(simulated: Path, tmp_path: Path) -> None:
+    rules = set(succeed("--configfile", simulated / "config.yaml", "--list-rules", "--quiet", "host", cwd=tmp_path).split())
     text = (ROOT / "profiles/slurm/config.yaml").read_text()
     commented = text[text.index("#set-threads") :]
     shown = yaml.safe_load("\n".join(line.removeprefix("#") for line in commented.splitlines()))
