@@ -149,6 +149,27 @@ def test_calls_do_not_depend_on_cores_chunks_batches_or_pruning(finished: Path, 
     assert (tmp_path / "out/calls/all.vcf.gz").read_bytes() == wanted
 
 
+def test_several_files_of_a_sample_are_as_one(simulated: Path, tmp_path: Path) -> None:
+    whole = simulated / "child.illumina.bam"
+    parts = [tmp_path / "one.bam", tmp_path / "two.bam"]
+    with pysam.AlignmentFile(str(whole)) as source:
+        files = [pysam.AlignmentFile(str(part), "wb", template=source) for part in parts]
+        for read in source:
+            files[sum(read.query_name.encode()) % 2].write(read)  # mates stay together
+        for file in files:
+            file.close()
+    for part in parts:
+        pysam.index(str(part))
+    made = []
+    for name, reads in (("whole", [whole]), ("parts", parts)):
+        (tmp_path / name).mkdir()
+        sheet = write_sheet(tmp_path / name / "s.tsv", *(("child", path, "illumina") for path in reads))
+        config = write_config(tmp_path / name / "c.yaml", samples=sheet, reference=simulated / "ref.fa", contigs=["chr2"])
+        succeed("--configfile", config, "--directory", tmp_path / name, "--cores", "2", "gather_calls", cwd=tmp_path)
+        made.append((tmp_path / name / "results/calls/all.vcf.gz").read_bytes())
+    assert made[0] == made[1]
+
+
 def test_as_a_module_with_a_prefix(simulated: Path, tmp_path: Path) -> None:
     (tmp_path / "Snakefile").write_text(
         f"""
