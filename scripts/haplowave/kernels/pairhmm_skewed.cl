@@ -9,7 +9,7 @@
 // lane's columns are bits of a word a letter, so that the match is a predicate. A block has an even number of rows: then t and m, which
 // take each other's place every row, are back in their own registers and nothing has to be moved.
 // A lane that is through with its rows takes the next job while the lanes to its right still finish the last one: the pipeline never
-// drains. Jobs are taken from a counter, in order; every lane leaves the sum of its columns, which pairhmm_finish.cl adds up.
+// drains. Jobs are taken from a counter, in order; every lane leaves the sum of its columns, which `finish` of pairhmm_prepare.cl adds up.
 //
 // LONG: haplotypes of more columns than a warp holds, and reads of any length. Strips of one haplotype are separate jobs; the t and K at
 // a strip's right border go through memory with a progress counter a job, and every lane keeps its own exponent (value * 2^exponent),
@@ -17,7 +17,7 @@
 //
 // rows: r, b, u, v of each row, reads padded at the front to whole READ_BLOCKs, the first of which is one of zeros. The low 4 bits of r are the
 // letter's code (LETTERS letters, then N, then the padding, which mismatches everywhere). masks: LETTERS words a lane of a haplotype.
-// groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, 1 where the first row is padding, 0.
+// groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, rows of padding, 0.
 // haplotypes: first lane's masks, length. t[0,j] = starts[read] * scale / length.
 
 #ifdef FP64
@@ -54,9 +54,11 @@ typedef int4 job_type; // read, haplotype, strip, job of the strip to the left o
 typedef int2 job_type; // read, haplotype
 #endif
 #ifdef FP64
+#define LARGEST 8.9e307
 #define LIMIT 1000
 #define TOP 900 // LONG: the largest number of a lane is kept near 2^TOP
 #else
+#define LARGEST 4e37f
 #define LIMIT 120
 #define TOP 100
 #endif
@@ -177,13 +179,29 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     const int columns = clamp((int)haplotype.y - first_lane * N, 0, N);
                     valid = columns == 32 ? ~0u : (1u << columns) - 1u;
                     __global const uint *const mask = masks + (size_t)(haplotype.x + first_lane) * LETTERS;
+#if LETTERS == 4
+                    const uint4 words = *(__global const uint4 *)mask;
+                    own[0] = words.x;
+                    own[LANES] = words.y;
+                    own[2 * LANES] = words.z;
+                    own[3 * LANES] = words.w;
+#else
+                    for (int c = 0; c < LETTERS; ++c) own[c * LANES] = mask[c];
+#endif
+                    real begin = starts[what.x] * scale;
+                    if (!(begin < LARGEST)) begin = 0; // sums could overflow; a result of zero says so
+                    begin /= (real)haplotype.y;
 #pragma unroll
-                    for (int c = 0; c < LETTERS; ++c) own[c * LANES] = columns ? mask[c] : 0u;
-                    const real begin = starts[what.x] * scale / (real)haplotype.y;
-#pragma unroll
-                    for (int k = 0; k < N; ++k) { t[k] = J[k] = begin; m[k] = 0; } // padding takes t from J, a first row ignores J
-                    t_left = begin;
+                    for (int k = 0; k < N; ++k) m[k] = 0;
                     const uint padding = read.z % ROWS;
+                    if (padding) { // such a row takes t from J
+#pragma unroll
+                        for (int k = 0; k < N; ++k) J[k] = begin;
+                    } else { // the first row's b is 0: whatever J is, it goes
+#pragma unroll
+                        for (int k = 0; k < N; ++k) t[k] = begin;
+                    }
+                    t_left = begin;
 #pragma unroll
                     for (int r = 0; r < ROWS; ++r) if (!sub && r + 1 == padding) t_in[r] = begin; // row 0 for the first row
                     block = (read.x * READ_BLOCK + read.z) / ROWS;
@@ -245,7 +263,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     real now = diagonal;
                     if (mismatch & (1u << k)) now *= p.x;
                     diagonal = t[k];
-                    t[k] = FMA(p.w, across, FMA(p.z, J[k], now));
+                    t[k] = FMA(p.z, J[k], FMA(p.w, across, now));
                     across = FMA(ii, across, now);
                     m[k] = now;
                 }

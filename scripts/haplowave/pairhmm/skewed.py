@@ -6,6 +6,7 @@ that transfers and the host's bookkeeping run beside the kernels. A chunk that d
 
 import itertools
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -13,11 +14,12 @@ from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
 from haplowave.pairhmm.chunk import Chunk, busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.skewed_device import LETTERS, Kind, Runner
+from haplowave.pairhmm.skewed_device import LETTERS, Kind, Runner, is_uniform
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _IN_FLIGHT = 3
+_PREPARING = 4  # threads that cut the next chunks out of the work
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 
@@ -25,11 +27,10 @@ _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this ga
 def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
     """Engine `skewed` (see `engines`)."""
     settings = settings or tuning.settings(device)
-    outcome = Outcome(np.full(len(work.pairs), np.nan), np.zeros(len(work.pairs), bool), cells_computed=work.cells)
+    outcome = Outcome(np.full(len(work.pairs), np.nan), np.zeros(len(work.pairs), bool))
     if not len(work.pairs):
         return outcome
-    gaps = work.reads.gap_quals
-    per_row_gap = bool((gaps != gaps[0]).any())
+    per_row_gap = not is_uniform(work.reads.gap_quals)
     known, letters = False, LETTERS
     while not known:
         known, intervals = _compute(work, _runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
@@ -63,7 +64,7 @@ def letters_of(reads: Reads) -> bytes:
 
 def _steep(work: Work, settings: Settings) -> np.ndarray:
     """Pairs that an exponent a lane may not keep in FP32's range, because gaps continue at too high a quality; bool (n,)."""
-    if int((work.reads.gap_quals & 127).max()) <= _LONG_GAP:
+    if int(work.reads.gap_quals.max()) <= _LONG_GAP:
         return np.zeros(len(work.pairs), bool)
     highest = np.maximum.reduceat(work.reads.gap_quals & 127, work.reads.bases.offsets[:-1])
     lengths = work.reads.bases.lengths
@@ -73,23 +74,27 @@ def _steep(work: Work, settings: Settings) -> np.ndarray:
 
 def _compute(work: Work, runner: Runner, outcome: Outcome) -> tuple[bool, list[tuple[str, int, int]]]:
     """Fill `outcome`; (whether the runner knows all letters of the reads, the kernels' times)."""
-    waiting = deque(_chunks(work, runner.settings.chunk_bytes))
     in_flight: deque[Chunk] = deque()
     known, intervals = True, []
-    while waiting or in_flight:
-        if waiting and len(in_flight) < _IN_FLIGHT:
-            piece = waiting.popleft()
-            try:
-                in_flight.append(runner.launch(*_part(work, piece), piece))
-                continue
-            except Exception as error:
-                if not is_out_of_memory(error) or (piece.stop - piece.start == 1 and not in_flight):
-                    raise
-                waiting.extendleft(reversed(_halves(piece) if not in_flight else [piece]))
-        if in_flight:
-            letters_known, times = in_flight.popleft().collect(outcome.log10)
-            known &= letters_known
-            intervals += times
+    with ThreadPoolExecutor(_PREPARING) as pool:
+        waiting = deque((piece, pool.submit(_part, work, piece)) for piece in _chunks(work, runner.settings.chunk_bytes))
+        while waiting or in_flight:
+            if waiting and len(in_flight) < _IN_FLIGHT:
+                piece, part = waiting.popleft()
+                try:
+                    in_flight.append(runner.launch(*part.result(), piece))
+                    continue
+                except Exception as error:
+                    if not is_out_of_memory(error) or (piece.stop - piece.start == 1 and not in_flight):
+                        raise
+                    smaller = [piece] if in_flight else _halves(piece)
+                    waiting.extendleft((piece, pool.submit(_part, work, piece)) for piece in reversed(smaller))
+            if not waiting:
+                outcome.cells_computed = work.cells  # while the device is busy
+            if in_flight:
+                letters_known, times = in_flight.popleft().collect(outcome.log10)
+                known &= letters_known
+                intervals += times
     return known, intervals
 
 
@@ -121,6 +126,8 @@ def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
 def _used(indices: np.ndarray, sequences: Sequences) -> tuple[np.ndarray, slice | np.ndarray]:
     """(indices among the sequences used, those sequences: a slice where they are most of a range)."""
     low, high = int(indices.min()), int(indices.max()) + 1
+    if high - low <= len(indices) // 4:  # nearly all of the range is used, or it is too small to matter
+        return indices - low, slice(low, high)
     used = np.zeros(high - low, bool)
     used[indices - low] = True
     if 2 * int(used.sum()) > high - low:

@@ -16,7 +16,7 @@ LETTERS = b"ACGT"
 READ_BLOCK = 4  # rows that reads are padded to, as in the kernels
 SCALE_LOG2 = {("fp32", False): 120, ("fp64", False): 1020, ("fp32", True): 100, ("fp64", True): 900}
 """log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_skewed.cl)."""
-_SMALLEST = {("fp32", False): 1e-28, ("fp64", False): 1e-280, ("fp32", True): 0.0, ("fp64", True): 0.0}
+_SMALLEST = {("fp32", False): 1e-28, ("fp64", False): 1e-280, ("fp32", True): 1e-37, ("fp64", True): 1e-37}
 _BORDER_SLACK = 16  # blocks that may be read past the end of a border
 _ITEMS = 64  # work-items a read in pairhmm_prepare.cl
 _VARIANTS = {"nvidia-ptx": "NVIDIA", "khr": "KHR", "intel": "INTEL", "local": "LOCAL"}
@@ -57,8 +57,7 @@ class Runner:
             self.defines["FP64"] = 1
         if kind.per_row_gap:
             self.defines["PER_ROW_GAP"] = 1
-        prepare = device.build("pairhmm_prepare.cl", self._prepare_defines(long=False))
-        self._rows, self._masks = cl.Kernel(prepare, "prepare_rows"), cl.Kernel(prepare, "prepare_masks")
+        self._prepare = device.build("pairhmm_prepare.cl", self._prepare_defines(long=False))
         self._tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
         self.codes = self.constant(_codes(kind.letters))
         self._letters = self.constant(np.frombuffer(kind.letters, np.uint8))
@@ -97,7 +96,7 @@ class Runner:
         """Bases, the four arrays of qualities, and their strides: 0 for an array that is one value throughout, of which one is sent."""
         arrays, strides = [], []
         for array in (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals):
-            uniform = bool((array == array[0]).all())
+            uniform = is_uniform(array)
             arrays.append(chunk.put(array[:1] if uniform else array))
             strides.append(0 if uniform else 1)
         return chunk.put(reads.bases.data), *arrays, np.array(strides, np.uint32)
@@ -121,7 +120,7 @@ class Runner:
         offsets, block_offsets = chunk.put(reads.bases.offsets.astype(np.uint32)), chunk.put(blocks.astype(np.uint32))
         inputs = (*self.upload_bytes(reads, chunk), offsets, block_offsets, self.codes, self._tables)
         outputs = (result.rows, result.gaps, result.reads, result.starts, result.scales, chunk.strange)
-        chunk.run(self._rows, len(lengths) * _ITEMS, _ITEMS, *inputs, *outputs)
+        chunk.run(cl.Kernel(self._prepare, "prepare_rows"), len(lengths) * _ITEMS, _ITEMS, *inputs, *outputs)
         return result
 
     def prepare_masks(self, columns: int, begin: np.ndarray, lengths: np.ndarray, data: cl.Buffer, chunk: Chunk) -> tuple:
@@ -134,7 +133,7 @@ class Runner:
         described = chunk.empty(2 * len(lengths), np.uint32)
         spans = chunk.put(np.stack([begin, lengths], axis=1).astype(np.uint32))
         inputs = (data, spans, chunk.put(offsets), self._letters, np.uint32(columns))
-        chunk.run(self._masks, len(lengths) * _ITEMS, _ITEMS, *inputs, masks, described)
+        chunk.run(cl.Kernel(self._prepare, "prepare_masks"), len(lengths) * _ITEMS, _ITEMS, *inputs, masks, described)
         return masks, described
 
     def _launch_bucket(self, bucket: Bucket, jobs: Jobs, prepared: _Prepared, masks: tuple, chunk: Chunk) -> None:
@@ -178,6 +177,15 @@ class Runner:
         program = self.device.build("pairhmm_prepare.cl", self._prepare_defines(bucket.long))
         chunk.run(cl.Kernel(program, "finish"), -(-count // 64) * 64, 64, *arguments)
         chunk.result(_composed(bucket.which, jobs.order), count, log10s, self.wide)
+
+
+def is_uniform(array: np.ndarray) -> bool:
+    """Whether a uint8 array, not empty, is one value throughout."""
+    words = array[: len(array) // 8 * 8].view(np.uint64) if array.flags.c_contiguous else array[:0]
+    first = array[0]
+    if (array[:64] != first).any() or (len(words) and (words != words[0]).any()):
+        return False
+    return not (array[8 * len(words) :] != first).any()
 
 
 def _composed(outer: np.ndarray | slice, inner: np.ndarray | slice) -> np.ndarray | slice:
