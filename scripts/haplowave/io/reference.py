@@ -1,7 +1,14 @@
 """Random access to a FASTA, plain or bgzipped, through an index that may live in another folder."""
 
+import contextlib
+import os
+import re
+import sys
+import tempfile
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pysam
@@ -72,13 +79,30 @@ def index_reference(path: str | Path, index_dir: str | Path) -> Path:
     path, index_dir = Path(path), Path(index_dir)
     fai, gzi = index_paths(path, index_dir)
     index_dir.mkdir(parents=True, exist_ok=True)
-    try:
-        pysam.faidx(str(path), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
-    except pysam.SamtoolsError as error:
-        fai.unlink(missing_ok=True)
-        reason = str(error).strip().splitlines()[-1]
-        raise UserError(f"{path}: cannot be indexed ({reason}); give a FASTA, plain or compressed with bgzip") from error
+    with tempfile.TemporaryFile() as messages:
+        try:
+            with _standard_error_to(messages):
+                pysam.faidx(str(path), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
+        except pysam.SamtoolsError as error:
+            fai.unlink(missing_ok=True)
+            messages.seek(0)
+            told = re.findall(r"^\[E::\w+\] (.*)", messages.read().decode(errors="replace"), re.MULTILINE)
+            reason = "; ".join(told) or "not a FASTA"
+            raise UserError(f"{path}: cannot be indexed ({reason}); give a FASTA, plain or compressed with bgzip") from error
     return fai
+
+
+@contextlib.contextmanager
+def _standard_error_to(file: IO[bytes]) -> Iterator[None]:
+    """htslib says why it fails only on the process's standard error."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def open_reference(path: str | Path, index_dir: str | Path | None = None) -> Reference:
