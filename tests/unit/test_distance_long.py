@@ -1,6 +1,7 @@
 """Distances of long strings: every device's own strategies against plain dynamic programming and published values."""
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -186,3 +187,41 @@ def test_a_checkpoint_of_other_strings_or_a_damaged_one_is_refused(device, tmp_p
         bitparallel_tiles.bitparallel(Problem(a, b, device, checkpoint=path))
     with pytest.raises(UserError, match="keeps no checkpoint"):
         distance(a, b, device=device, checkpoint=tmp_path / "other.npz", strategy="wfa")
+
+
+@pytest.mark.parametrize("raised", ["left", "above"])
+@pytest.mark.parametrize("gap", [1, 7, 500])
+def test_borders_that_disagree_about_their_corner_are_lowered(device, raised, gap):
+    rng = np.random.default_rng(gap)
+    a, b = (rng.integers(0, 2, length).astype(np.uint8) for length in (128, 64))
+    table = np.zeros((129, 65), np.int64)
+    table[:, 0], table[0] = np.arange(129), np.arange(65)
+
+    def fill(rows, columns):
+        for i in rows:
+            for j in columns:
+                table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a[i - 1] != b[j - 1]))
+
+    fill(range(1, 129), range(1, 65))
+    sweep = Sweep(device, upload(device, command_queue(device), a, b), [task(0, 0, 128, 64, 1, 64, 1000)], Shape(1, 1, 32))
+    sweep.run(until=2)  # all but the tile of rows 65..128 and columns 33..64
+    corner = table[64, 32]
+    if raised == "left":  # to gap above the corner, and falling by 1 a row where it cannot be lowered any more
+        left = np.minimum(corner + gap + np.arange(65), corner + gap + 20 - np.abs(np.arange(65) - 20))
+        _write(sweep, "pv", 1, np.packbits(np.diff(left) > 0, bitorder="little").view(np.uint64))
+        _write(sweep, "mv", 1, np.packbits(np.diff(left) < 0, bitorder="little").view(np.uint64))
+        _write(sweep, "strip_score", 1, left[-1:])
+        table[64:, 32] = np.minimum(left, corner + np.arange(65))
+    else:
+        above = np.minimum(corner + gap + np.arange(33), corner + gap + 10 - np.abs(np.arange(33) - 10))
+        _write(sweep, "border_ph", 1, np.packbits(np.diff(above) > 0).view(">u4").astype(np.uint32))
+        _write(sweep, "border_mh", 1, np.packbits(np.diff(above) < 0).view(">u4").astype(np.uint32))
+        _write(sweep, "chunk_before", 1, above[:1])
+        table[64, 32:] = np.minimum(above, corner + np.arange(33))
+    fill(range(65, 129), range(33, 65))
+    sweep.run()
+    assert sweep.corners().tolist() == [table[128, 64]]
+
+
+def _write(sweep, name, index, values):
+    cl.enqueue_copy(sweep.queue, sweep.state[name], np.ascontiguousarray(values), dst_offset=index * values.nbytes)

@@ -14,6 +14,9 @@
 // which such a path would enter are too dear; what enters a tile from one that was left out is replaced by the dearest legal values
 // (+1 a step), which are costs of real paths: results never fall below the distance, and equal it when it is <= bound.
 //
+// Where the band has a hole, the tiles left of and above a tile may have come to different costs of their common corner. Both are costs of
+// real paths, so the higher border is lowered to what the lower one's corner and steps of +1 allow: min(itself, corner + steps).
+//
 // border: per chunk and 32 columns one word of Ph bits and one of Mh bits, first column highest.
 
 #include "distance_planes.cl"
@@ -183,6 +186,51 @@ inline long sweep_tile(__global const uint *restrict b_planes, long b_at, int st
     }
     return change;
 }
+
+// Differences of min(f(s), f(0) - gap + s) from those of f: `difference` is that of the next step, *gap (> 0) what f lies above the other.
+// *gap <= 0 afterwards: f is the lower one from there on.
+inline int lowered_step(int difference, long *gap) {
+    const long next = *gap + difference - 1;
+    *gap = next;
+    return next >= 0 ? 1 : (int)next + 1;
+}
+
+// lowers a row of a border (first column highest in its word)
+inline void lower_row(__global uint *ph_border, __global uint *mh_border, int length, long gap) {
+    for (int j = 0; j < length && gap > 0; j++) {
+        const uint bit = 0x80000000u >> (j & 31);
+        const int step = lowered_step(((ph_border[j >> 5] & bit) != 0) - ((mh_border[j >> 5] & bit) != 0), &gap);
+        ph_border[j >> 5] = (ph_border[j >> 5] & ~bit) | (step > 0 ? bit : 0);
+        mh_border[j >> 5] = (mh_border[j >> 5] & ~bit) | (step < 0 ? bit : 0);
+    }
+}
+
+// lowers a strip's column; returns how much its lowest row falls
+inline long lower_column(__global word *pv, __global word *mv, long gap) {
+    for (long i = 0; i < ROWS && gap > 0; i++) {
+        const word bit = (word)1 << (i % W);
+        const int step = lowered_step(((pv[i / W] & bit) != 0) - ((mv[i / W] & bit) != 0), &gap);
+        pv[i / W] = (pv[i / W] & ~bit) | (step > 0 ? bit : 0);
+        mv[i / W] = (mv[i / W] & ~bit) | (step < 0 ? bit : 0);
+    }
+    return max(gap, 0L);
+}
+
+#if LANES == 32
+inline long sum_of_lanes(long value) {
+    int sum = (int)value;
+    for (int distance = 16; distance; distance >>= 1) {
+        int other;
+        asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(other) : "r"(sum), "r"(distance));
+        sum += other;
+    }
+    return sum;
+}
+#define wait_for_lanes() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#else
+#define sum_of_lanes(value) (value)
+#define wait_for_lanes()
+#endif
 
 // problem fields
 #define A_AT 0       // position of row 1's symbol

@@ -30,7 +30,7 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
 
     const bool has_left = c == 0 || strip_last[strip] == (int)c - 1;
     const bool has_above = a == 0 || chunk_strip[chunk] == a - 1;
-    const long left_score = c == 0 ? (a + 1) * ROWS : strip_score[strip];
+    long left_score = c == 0 ? (a + 1) * ROWS : strip_score[strip];
     const long above_before = a == 0 ? j0 : chunk_before[chunk];
     const long above_after = a == 0 ? j0 + length : chunk_after[chunk];
     const long to_end = problem[N_WHOLE] - problem[DIFFERENCE]; // M
@@ -46,6 +46,29 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
     for (int k = 0; k < K; k++) {
         pv[k] = has_left && c ? pv_all[words_at + k] : ALL_ONES;
         mv[k] = has_left && c ? mv_all[words_at + k] : 0;
+    }
+    if (has_left && has_above && a && c) {
+        long rises = 0;
+#pragma unroll
+        for (int k = 0; k < K; k++) rises += (long)popcount(pv[k]) - (long)popcount(mv[k]);
+        const long gap = left_score - sum_of_lanes(rises) - above_before; // at the common corner
+        if (gap) {
+            long fall = 0;
+            wait_for_lanes();
+            if (lane == 0) {
+                if (gap > 0)
+                    fall = lower_column(pv_all + strip * LANES * K, mv_all + strip * LANES * K, gap);
+                else
+                    lower_row(border_ph + chunk * BLOCKS, border_mh + chunk * BLOCKS, length, -gap);
+            }
+            wait_for_lanes();
+            left_score -= sum_of_lanes(fall);
+#pragma unroll
+            for (int k = 0; k < K; k++) {
+                pv[k] = pv_all[words_at + k];
+                mv[k] = mv_all[words_at + k];
+            }
+        }
     }
     const long score_before = has_left ? left_score : above_before + ROWS;
     const long score = score_before
