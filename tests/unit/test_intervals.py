@@ -1,5 +1,6 @@
 """BED files and chunks: nothing lost, nothing twice, whatever the chunk size."""
 
+import gzip
 import itertools
 from pathlib import Path
 
@@ -22,6 +23,19 @@ def bed(folder: Path, text: str) -> Path:
 def test_bed_with_headers_names_and_spaces(tmp_path: Path) -> None:
     text = "track name=x\n#c\nbrowser y\n1\t10\t20\tgene\t0\t+\nHLA:01*1 0 90\n\n"
     assert parse_bed(bed(tmp_path, text), CONTIGS) == ([Interval("1", 10, 20), Interval("HLA:01*1", 0, 90)], [], [])
+
+
+def test_bed_may_be_gzipped(tmp_path: Path) -> None:
+    path = tmp_path / "x.bed.gz"
+    path.write_bytes(gzip.compress(b"1\t10\t20\n"))
+    assert parse_bed(path, CONTIGS) == ([Interval("1", 10, 20)], [], [])
+    path.write_bytes(path.read_bytes()[:-9])
+    _, (message,), _ = parse_bed(path, CONTIGS)
+    assert message == f"{path}: BED file cannot be read (neither text nor gzipped text); correct the path"
+
+
+def test_a_contig_may_be_named_like_the_beginning_of_a_header(tmp_path: Path) -> None:
+    assert parse_bed(bed(tmp_path, "track7\t1\t2\n"), {"track7": 9})[0] == [Interval("track7", 1, 2)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ A chunk is a list of intervals with about `chunk_size` positions in all. Where a
 because an active region belongs to the chunk that holds its start.
 """
 
+import gzip
 import itertools
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,17 +30,18 @@ class Interval:
 
 
 def parse_bed(path: str | Path, contigs: Mapping[str, int]) -> tuple[list[Interval], list[str], list[str]]:
-    """(intervals as they stand, errors, warnings) of a BED file: one message a bad line, naming line, column and value."""
+    """(intervals as they stand, errors, warnings) of a BED file, plain or gzipped: one message a bad line, naming it."""
     path = Path(path)
     intervals: list[Interval] = []
     errors: list[str] = []
     warnings: list[str] = []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        return [], [f"{path}: BED file cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8 text'}); correct the path"], []
+        content = path.read_bytes()
+        lines = (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode().splitlines()
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        return [], [f"{path}: BED file cannot be read ({getattr(error, 'strerror', None) or 'neither text nor gzipped text'}); correct the path"], []
     for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith(("#", "track", "browser")):
+        if not line.strip() or line.startswith("#") or line.split()[0] in ("track", "browser"):
             continue
         try:
             interval = _parse_line(line, contigs)
