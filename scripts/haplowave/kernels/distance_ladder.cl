@@ -2,7 +2,7 @@
 //
 //     c[k,r] = max(w[k+1,r-1] + [k >= 0], w[k,r-1] + 1, w[k-1,r-1] + [k <= 0])       w[k,r] = c[k,r] + matching symbols from there
 //
-// k = j - i; w counts from the diagonal's start (equations 6-8; i = w + max(0, -k), j = w + max(0, k)). STAGE:
+// k = j - i; w = min(i, j), the paper's radius (equations 3-8) less |k|, so i = w + max(0, -k), j = w + max(0, k). STAGE:
 //     0 one item a cell (4.1: baseline, dynamic, fewer-reads differ in what the host launches and reads)
 //     1 the same with the previous column prefetched to local memory (4.2.1)
 //     2, 3, 4 a diamond of 2 T^2 cells an item, its state in global memory, registers, local memory (4.2.2)

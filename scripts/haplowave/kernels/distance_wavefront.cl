@@ -1,7 +1,7 @@
 // The project's wavefront (WFA) kernel: many columns of the pyramid a launch, long matches extended by the whole work-group.
 //
-// Radius coordinates of Castells-Rufas 2023, equations 3-8: w[k] = how far diagonal k = j - i is reached with r edits, counted from the
-// diagonal's start, so i = w + max(0, -k), j = w + max(0, k):
+// Castells-Rufas 2023, equations 3-8: w[k] = how far diagonal k = j - i is reached with r edits, counted from the diagonal's start (the
+// paper's radius max(i, j), less |k|), so i = w + max(0, -k), j = w + max(0, k):
 //     c[k] = max(w[k+1] + [k >= 0], w[k] + 1, w[k-1] + [k <= 0])      w'[k] = c[k] + (matching symbols from there on)
 // Dynamic diamond (section 3.1): with x = w[n - m] and e its end, the distance is at most r + e - x =: bound, and only diagonals with
 // |k - (n - m)| <= bound - r can lie on such a path.
