@@ -33,6 +33,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
     per_row_gap = not is_uniform(work.reads.gap_quals)
     known, letters = False, LETTERS
     while not known:
+        outcome.cells_computed = 0
         known, intervals = _compute(work, _runner(device, settings, Kind(precision, per_row_gap, letters), work.convention), outcome)
         letters = letters if known else letters_of(work.reads)
         if len(letters) > MOST_LETTERS:
@@ -82,15 +83,15 @@ def _compute(work: Work, runner: Runner, outcome: Outcome) -> tuple[bool, list[t
             if waiting and len(in_flight) < _IN_FLIGHT:
                 piece, part = waiting.popleft()
                 try:
-                    in_flight.append(runner.launch(*part.result(), piece))
+                    inputs, cells = part.result()
+                    in_flight.append(runner.launch(*inputs, piece))
+                    outcome.cells_computed += cells
                     continue
                 except Exception as error:
                     if not is_out_of_memory(error) or (piece.stop - piece.start == 1 and not in_flight):
                         raise
                     smaller = [piece] if in_flight else _halves(piece)
                     waiting.extendleft((piece, pool.submit(_part, work, piece)) for piece in reversed(smaller))
-            if not waiting:
-                outcome.cells_computed = work.cells  # while the device is busy
             if in_flight:
                 letters_known, times = in_flight.popleft().collect(outcome.log10)
                 known &= letters_known
@@ -110,8 +111,8 @@ def _chunks(work: Work, size: int) -> list[slice]:
     return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(np.linspace(0, len(work.pairs), count + 1).astype(np.int64))]
 
 
-def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
-    """The reads and haplotypes of a slice of the pairs, and the pairs by their new indices."""
+def _part(work: Work, piece: slice) -> tuple[tuple[Reads, Sequences, np.ndarray], int]:
+    """The reads and haplotypes of a slice of the pairs and the pairs by their new indices; and the cells of these pairs."""
     pairs = work.pairs[piece]
     read, reads = _used(pairs[:, 0], work.reads.bases)
     haplotype, haplotypes = _used(pairs[:, 1], work.haplotypes)
@@ -120,7 +121,9 @@ def _part(work: Work, piece: slice) -> tuple[Reads, Sequences, np.ndarray]:
     quals = [_take(work.reads.bases, reads, array).data for array in arrays]
     renamed = np.empty((len(pairs), 2), np.int32)
     renamed[:, 0], renamed[:, 1] = read, haplotype
-    return Reads(bases, *quals), _take(work.haplotypes, haplotypes, work.haplotypes.data), renamed
+    columns = _take(work.haplotypes, haplotypes, work.haplotypes.data)
+    cells = int(bases.lengths[renamed[:, 0]] @ columns.lengths[renamed[:, 1]])
+    return (Reads(bases, *quals), columns, renamed), cells
 
 
 def _used(indices: np.ndarray, sequences: Sequences) -> tuple[np.ndarray, slice | np.ndarray]:

@@ -9,7 +9,7 @@ from haplowave.opencl import Device
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.model import QUALITY_MASK, Tables, tables
 from haplowave.pairhmm.skewed_plan import Bucket, Jobs, buckets, long_jobs, short_jobs
-from haplowave.pairhmm.tuning import Settings
+from haplowave.pairhmm.tuning import Settings, options
 from haplowave.sequences import Reads, Sequences
 
 LETTERS = b"ACGT"
@@ -148,7 +148,7 @@ class Runner:
         if bucket.long:
             arguments += [exponents, *self._borders(jobs, chunk)]
             defines["LONG"] = 1
-        program = self.device.build("pairhmm_skewed.cl", defines, self.settings.build_options)
+        program = self.device.build("pairhmm_skewed.cl", defines, options(self.settings, self.kind.precision, bucket.long))
         chunk.run(cl.Kernel(program, "skewed"), *self.grid(jobs), *arguments)
         self.finish(bucket, jobs, (partials, exponents, job_buffer, groups, prepared.scales), chunk)
 

@@ -32,8 +32,8 @@ class Settings:
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
     rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
     long_rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 32: 1.0}, "fp64": {16: 1.0}})
-    build_options: tuple[str, ...] = ()
-    """Compiler options of the main kernels."""
+    registers: dict[str, int] = dataclasses.field(default_factory=dict)
+    """NVIDIA: registers a lane may have, by 'fp32', 'fp64', 'long fp32' and 'long fp64'; fewer let more warps run at a time."""
     chunk_bytes: int = 48 << 20
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
 
@@ -59,13 +59,13 @@ def settings_file() -> Path:
 _NVIDIA = Settings(
     groups_a_unit=8,
     rates={
-        "fp32": {32: 4.26, 30: 4.38, 28: 4.27, 27: 4.15, 26: 4.15, 24: 4.15, 22: 4.1, 20: 4.0},
-        "fp64": {16: 1.92, 12: 1.90},
+        "fp32": {32: 4.56, 30: 4.58, 27: 4.3, 22: 4.14},
+        "fp64": {20: 2.03, 16: 1.88},
     },
-    long_rates={"fp32": {32: 3.39, 24: 3.17}, "fp64": {16: 1.2}},
-    build_options=("-DFREE_SIZE", "-cl-nv-maxrregcount=168"),
+    long_rates={"fp32": {32: 3.53, 26: 3.4}, "fp64": {16: 1.2}},
+    registers={"fp32": 128, "fp64": 168, "long fp32": 168, "long fp64": 168},
 )
-"""Rates in TCUPS on an H200. With more than 128 registers 12 warps a multiprocessor are faster than 16 with fewer."""
+"""Rates in TCUPS on an H200."""
 
 
 def built_in(device: Device) -> Settings:
@@ -86,9 +86,13 @@ def settings(device: Device) -> Settings:
     for name in ("rates", "long_rates"):
         if name in known:
             known[name] = {precision: {int(n): rate for n, rate in rates.items()} for precision, rates in known[name].items()}
-    if "build_options" in known:
-        known["build_options"] = tuple(known["build_options"])
     return dataclasses.replace(base, **known)
+
+
+def options(chosen: Settings, precision: str, long: bool) -> tuple[str, ...]:
+    """Compiler options of a main kernel."""
+    count = chosen.registers.get(f"long {precision}" if long else precision)
+    return ("-DFREE_SIZE", f"-cl-nv-maxrregcount={count}") if count else ()
 
 
 def store(device: Device, chosen: Settings) -> Path:
