@@ -61,11 +61,14 @@ inline void read_borders(__local real *numbers, __local int *powers, volatile __
 inline void write_border(const real *t_out, const real *K_out, int exponent, __global real *borders, __global int *border_exponents,
                          uint at, int done, int left, volatile __global int *progress) {
     __global real4 *const to = (__global real4 *)(borders + (size_t)at * (2 * ROWS));
-#if ROWS == 4
-    to[0] = (real4)(t_out[0], t_out[1], t_out[2], t_out[3]);
-    to[1] = (real4)(K_out[0], K_out[1], K_out[2], K_out[3]);
-#else
+#if ROWS == 2
     to[0] = (real4)(t_out[0], t_out[1], K_out[0], K_out[1]);
+#else
+#pragma unroll
+    for (int r = 0; r < ROWS; r += 4) {
+        to[r / 4] = (real4)(t_out[r], t_out[r + 1], t_out[r + 2], t_out[r + 3]);
+        to[(ROWS + r) / 4] = (real4)(K_out[r], K_out[r + 1], K_out[r + 2], K_out[r + 3]);
+    }
 #endif
     border_exponents[at] = exponent;
     if (left == 0 || done % PUBLISH == 0) store_release(progress, left == 0 ? FOREVER : done);

@@ -21,7 +21,7 @@ typedef double wide;
 typedef float wide;
 #endif
 
-#define ROWS 4 // reads are padded to whole blocks of this many rows
+#define ROWS 8 // reads are padded to whole blocks of this many rows
 #define ITEMS 64 // work-items a read or a haplotype
 #define RATIO(q) tables[q]
 #define INVERSE_MATCH(q) tables[128 + (q)]

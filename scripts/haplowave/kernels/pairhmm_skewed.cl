@@ -42,7 +42,7 @@ typedef float4 real4;
 
 #include "pairhmm_exchange.cl"
 
-#define READ_BLOCK 4 // rows that reads are padded to by pairhmm_prepare.cl
+#define READ_BLOCK 8 // rows that reads are padded to by pairhmm_prepare.cl
 #define LANES (W * WARPS)
 #define NONE (-1)
 #define IDLE (-2)

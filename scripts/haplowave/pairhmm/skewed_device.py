@@ -13,7 +13,7 @@ from haplowave.pairhmm.tuning import Settings, options
 from haplowave.sequences import Reads, Sequences
 
 LETTERS = b"ACGT"
-READ_BLOCK = 4  # rows that reads are padded to, as in the kernels
+READ_BLOCK = 8  # rows that reads are padded to, as in the kernels
 SCALE_LOG2 = {("fp32", False): 120, ("fp64", False): 1020, ("fp32", True): 100, ("fp64", True): 900}
 """log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_skewed.cl)."""
 _SMALLEST = {("fp32", False): 1e-28, ("fp64", False): 1e-280, ("fp32", True): 1e-37, ("fp64", True): 1e-37}

@@ -26,7 +26,7 @@ class Settings:
     groups_a_unit: int = 4
     """Work-groups a compute unit holds at once."""
     block: int = 2
-    """Rows that a lane computes at a time (2 or 4); `long_block`: in the variant LONG."""
+    """Rows that a lane computes at a time (2, 4 or 8); `long_block`: in the variant LONG."""
     long_block: int = 4
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
