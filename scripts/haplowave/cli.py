@@ -2,11 +2,13 @@
 
 import argparse
 import dataclasses
+import math
+import re
 import resource
 import sys
 import time
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from haplowave import __version__
 from haplowave.errors import UserError
@@ -45,8 +47,24 @@ def add_options(target: argparse.ArgumentParser, options: type) -> None:
 
 
 def options_from(arguments: argparse.Namespace, options: type) -> typing.Any:
-    """An instance of `options` from parsed flags."""
-    return options(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(options)})
+    """An instance of `options` from parsed flags. Raises UserError for a value outside of its limits."""
+    values = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(options)}
+    for field in dataclasses.fields(options):
+        _check_limits("--" + field.name.replace("_", "-"), values[field.name], field.metadata)
+    return options(**values)
+
+
+def _check_limits(flag: str, value: typing.Any, limits: Mapping[str, typing.Any]) -> None:
+    if value is None:
+        return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError(f"{flag}: {value} is not a finite number; correct it")
+    if limits.get("minimum") is not None and value < limits["minimum"]:
+        raise UserError(f"{flag}: {value} is below the minimum {limits['minimum']}; correct it")
+    if limits.get("maximum") is not None and value > limits["maximum"]:
+        raise UserError(f"{flag}: {value} is above the maximum {limits['maximum']}; correct it")
+    if limits.get("pattern") and not re.search(limits["pattern"], value):
+        raise UserError(f"{flag}: '{value}' has not the form of the default; correct it")
 
 
 def run(main: Callable[[argparse.Namespace], None], target: argparse.ArgumentParser, argv: Sequence[str] | None = None) -> None:

@@ -5,6 +5,7 @@ The schema is built from the option dataclasses, so that a threshold has one def
 """
 
 import difflib
+import math
 import os
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -144,7 +145,7 @@ def _property(item: Any, annotation: Any) -> dict[str, Any]:
     result: dict[str, Any] = {"type": kinds if len(kinds) > 1 else kinds[0], "description": metadata["help"]}
     if item.default is not MISSING:
         result["default"] = item.default
-    for key in ("minimum", "maximum"):
+    for key in ("minimum", "maximum", "pattern"):
         if metadata.get(key) is not None:
             result[key] = metadata[key]
     if metadata.get("choices"):
@@ -182,11 +183,11 @@ def check(raw: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     rules = schema()
     filled = _fill(raw, rules)
     validator = jsonschema.Draft202012Validator(rules)
-    problems = [
-        message
-        for error in sorted(validator.iter_errors(filled), key=lambda error: list(map(str, error.path)))
-        for message in _explain(error)
-    ]
+    errors = sorted(validator.iter_errors(filled), key=lambda error: list(map(str, error.path)))
+    mistyped = [error.path for error in errors if error.validator == "type"]
+    # a value of the wrong type is not also too small
+    errors = [error for error in errors if error.validator == "type" or error.path not in mistyped]
+    problems = [message for error in errors for message in _explain(error)]
     return filled, list(dict.fromkeys(problems)) or _contradictions(filled)
 
 
@@ -208,6 +209,8 @@ def _fill(value: Any, rules: Mapping[str, Any]) -> Any:
         # `--config` of Snakemake hands on nested values as text
         loaded = yaml.safe_load(value)
         return loaded if not isinstance(loaded, dict | list) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # YAML's .nan and .inf: JSON schema would let them pass any limit
     if isinstance(value, int | float) and kinds == ["string"] and not isinstance(value, bool):
         return str(value)  # an index of a device, a contig named 20
     if value is None and "object" in kinds:
@@ -241,6 +244,8 @@ def _explain(error: jsonschema.ValidationError) -> Iterator[str]:
                 yield f"config key {key + '.' if key else ''}{name}: is missing; give the {about}"
     elif error.validator == "enum":
         yield f"config key {key}: '{value}' is not one of {', '.join(map(str, rules['enum']))}"
+    elif error.validator == "pattern" and "default" in rules:
+        yield f"config key {key}: {value!r} has not the form of the default {rules['default']!r}; correct it"
     elif error.validator in ("minimum", "maximum"):
         word = "below the minimum" if error.validator == "minimum" else "above the maximum"
         yield f"config key {key}: {value} is {word} {rules[error.validator]}; correct it"

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def option(default: Any, help: str, **metadata: Any) -> Any:
-    """A dataclass field with its documentation; metadata: minimum, maximum (inclusive), choices."""
+    """A dataclass field with its documentation; metadata: minimum, maximum (inclusive), choices, pattern."""
     return field(default=default, metadata={"help": help, **metadata})
 
 
@@ -41,7 +41,9 @@ class HaplotypeOptions:
     max_events: int = option(24, "candidate events of a region, those with most evidence first", minimum=1)
     max_haplotypes: int = option(24, "haplotypes of a region, the reference included", minimum=2)
     assembly: bool = option(True, "assemble short reads locally, to find what their alignments do not show")
-    assembly_kmers: str = option("25,35,45,65", "k-mer lengths tried in turn until the reference has no repeated k-mer")
+    assembly_kmers: str = option(
+        "25,35,45,65", "k-mer lengths tried in turn until the reference has no repeated k-mer", pattern=r"^[1-9][0-9]+(,[1-9][0-9]+)*$"
+    )
     min_kmer_count: int = option(2, "an assembly edge seen in fewer reads is pruned (GATK: 2)", minimum=1)
 
 

@@ -1,5 +1,6 @@
 """From a configuration to the list of jobs: what the Snakefile needs to know before its rules, all errors at once."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,6 +94,10 @@ def _file_problems(config: Config, samples: Sequence[Sample]) -> list[str]:
             problems.append(f"config key evaluation.{sample}: is not a sample of {config.samples}; it has {', '.join(sorted(names))}")
         wanted += [(f"evaluation.{sample}.{kind}", path) for kind, path in entry.items() if path is not None]
     problems += [f"config key {key}: no such file {path}; correct the path" for key, path in wanted if not path.is_file()]
+    place = next(folder for folder in (config.results, *config.results.parents) if folder.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        what = "is not a folder" if not place.is_dir() else "cannot be written"
+        problems.append(f"config key results: {place} {what}; choose another folder")
     return problems
 
 

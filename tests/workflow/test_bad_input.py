@@ -47,6 +47,10 @@ def test_missing_files_are_named_by_their_key(data: Path) -> None:
     ]
 
 
+def test_results_that_are_no_folder(data: Path) -> None:
+    assert error_of(data, results="ref.fa/x") == f"config key results: {data}/ref.fa is not a folder; choose another folder"
+
+
 def test_missing_index(data: Path) -> None:
     (data / "father.hifi.bam.bai").unlink()
     assert "father.hifi.bam: has no index; run 'samtools index" in error_of(data)

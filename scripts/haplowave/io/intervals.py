@@ -39,7 +39,8 @@ def parse_bed(path: str | Path, contigs: Mapping[str, int]) -> tuple[list[Interv
         content = path.read_bytes()
         lines = (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode().splitlines()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        return [], [f"{path}: BED file cannot be read ({getattr(error, 'strerror', None) or 'neither text nor gzipped text'}); correct the path"], []
+        reason = getattr(error, "strerror", None) or "neither text nor gzipped text"
+        return [], [f"{path}: BED file cannot be read ({reason}); correct the path"], []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#") or line.split()[0] in ("track", "browser"):
             continue
