@@ -1,7 +1,8 @@
 """PairHMM kernels on one device: the experiments of Graca & Ilic 2026 (Endeavor) and the project's own.
 
-`lengths`: equal lengths, both precisions (their Figs. 6-9). `columns a lane`: Fig. 5. The 10s set (Table 2) with `--text`, real pairs
-(kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count. `few long`: 8 pairs that must fill the device.
+`lengths`: equal lengths, both precisions (their Figs. 6-9). `columns`: columns a lane (Fig. 5). `sets`: the 10s set (Table 2) with
+`--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count. `few`: 8 pairs of 100 kb
+that must fill the device. `command`: the step reads -> likelihoods, tables on disk in and out.
 seconds and gcups are those of the kernel that computes the cells; call_gcups counts the whole call with transfers and host work.
 """
 
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags of this suite."""
     parser.add_argument("--kernel", action="append", choices=("skewed", "rowwise", "lanes"), help="only this kernel (repeatable)")
     parser.add_argument("--precision", action="append", choices=("fp32", "fp64"), help="only this precision (repeatable)")
-    parser.add_argument("--experiment", action="append", help="only this one: lengths, columns, regions, few, sets (repeatable)")
+    parser.add_argument("--experiment", action="append", help="only this one: lengths, columns, regions, few, sets, command (repeatable)")
     parser.add_argument("--longest", type=int, default=None, help="longest of the equal lengths (default: 131072; 4096 on a CPU)")
     parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also the testcases of this file, and 64 copies of it")
     parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also these tables")
@@ -67,6 +68,10 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     if _wanted(arguments, "columns") and "skewed" in kernels and gpu:
         for precision in precisions:
             records += _columns(measure, precision, cells)
+    if _wanted(arguments, "command"):
+        from haplowave.benchmark.pairhmm_command import measure_command
+
+        records += _shown(measure_command(device, 151, 400, int(cells * (8 if gpu else 1) / 151 / 400), 1 << 20, measure.rounds))
     print_table(records, _COLUMNS)
     if arguments.plots:
         from haplowave.benchmark.pairhmm_plots import draw
@@ -76,7 +81,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
 
 
 def _wanted(arguments: argparse.Namespace, name: str) -> bool:
-    return name in (arguments.experiment or ("lengths", "columns", "regions", "few", "sets"))
+    return name in (arguments.experiment or ("lengths", "columns", "regions", "few", "sets", "command"))
 
 
 def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
