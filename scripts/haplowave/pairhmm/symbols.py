@@ -10,11 +10,12 @@ END, PAD = 1 << 29, 1 << 30
 _LETTERS = (1 << 29) - 1
 _ORPHAN_OF_READS, _ORPHAN_OF_HAPLOTYPES = 1 << 28, 1 << 27  # letters that only one side has: they meet nothing but N
 _MOST = 27
+_N = ord("N")
 
 
 def letters_in(data: np.ndarray) -> bytes:
-    """The distinct bytes of `data` (uint8) together with ACGTN, sorted."""
-    return bytes(sorted({*b"ACGTN", *data.tobytes().translate(None, b"ACGTN")}))
+    """The distinct bytes of `data` (uint8) together with ACGT, sorted."""
+    return bytes(sorted({*b"ACGT", *data.tobytes().translate(None, b"ACGT")}))
 
 
 @functools.lru_cache
@@ -24,11 +25,11 @@ def symbol_tables(in_reads: bytes, in_haplotypes: bytes) -> tuple[np.ndarray, np
     Returns: sets of reads by byte, int32 (256,); symbol code of haplotypes by byte, uint8 (256,); set by symbol code, int32 (symbols,).
     Codes 0 and 1 are END and PAD.
     """
-    common = [letter for letter in in_haplotypes if letter in in_reads and letter != ord("N")]
+    common = [letter for letter in in_haplotypes if letter in in_reads and letter != _N]
     if len(common) > _MOST:
         raise UserError(f"reads and haplotypes share {len(common)} different letters; at most {_MOST} besides N are possible")
     bits = {letter: 1 << index for index, letter in enumerate(common)}
-    bits[ord("N")] = _LETTERS
+    bits[_N] = _LETTERS
     sets, codes = np.zeros(256, np.int32), np.zeros(256, np.uint8)
     for letter in in_reads:
         sets[letter] = bits.get(letter, _ORPHAN_OF_READS)
