@@ -58,11 +58,12 @@ def settings_file() -> Path:
 
 _NVIDIA = Settings(
     groups_a_unit=8,
+    long_block=8,
     rates={
-        "fp32": {32: 4.56, 30: 4.58, 27: 4.3, 22: 4.14},
+        "fp32": {32: 4.56, 30: 4.58, 27: 4.38, 22: 4.25},
         "fp64": {20: 2.03, 16: 1.88},
     },
-    long_rates={"fp32": {32: 3.53, 26: 3.4}, "fp64": {16: 1.2}},
+    long_rates={"fp32": {32: 3.6, 22: 3.38}, "fp64": {16: 1.25}},
     registers={"fp32": 128, "fp64": 168, "long fp32": 168, "long fp64": 168},
 )
 """Rates in TCUPS on an H200."""
