@@ -43,7 +43,9 @@ def every(pattern):
 def command(step):
     """Start of the command line of scripts/`step`.py: with this Python, or with that of the environment that Snakemake deploys."""
     python = "python" if workflow.deployment_settings.deployment_method else sys.executable
-    return shlex.join([python, str(ROOT / "scripts" / f"{step}.py")])
+    text = shlex.join([python, str(ROOT / "scripts" / f"{step}.py")])
+    # Snakemake does not record params that depend on threads: an environment or a clone that moved reruns nothing
+    return lambda wildcards, threads: text
 
 
 def flags(*sections):
