@@ -1,6 +1,6 @@
 """An optimal path in linear memory by divide and conquer (Hirschberg 1975) over bit-parallel sweeps from both ends.
 
-A rectangle is split at the middle of its longer side: a sweep from either end gives D on that line, and the path crosses where the
+A rectangle is split at its middle column, or row where it is much higher than wide: a sweep from either end gives D on that line, and the path crosses where the
 sum is least. Both halves' costs are then known, so their sweeps prune sharply. All rectangles of a depth run side by side.
 """
 
@@ -32,7 +32,7 @@ def operations(device: Device, planes: Planes, pieces: np.ndarray, distance: int
         small = ((heights <= LEAF) & (widths <= LEAF)) | (heights == 0) | (widths == 0)
         closed.append(open_ones[small])
         rest = open_ones[~small]
-        tall = rest[:, 2] > rest[:, 3]
+        tall = rest[:, 2] > 2 * rest[:, 3]  # not as soon as higher than wide: most of a depth should go into one sweep
         open_ones = np.concatenate([_split(device, planes, rest[~tall], False), _split(device, planes, rest[tall], True)])
         if not settled and len(open_ones) and int(open_ones[:, 4].sum()) == bound:
             open_ones = pieces
@@ -44,7 +44,7 @@ def operations(device: Device, planes: Planes, pieces: np.ndarray, distance: int
 
 
 def _split(device: Device, planes: Planes, rectangles: np.ndarray, swapped: bool) -> np.ndarray:
-    """Halves (top, left, height, width, cost) of rectangles that are at least as wide as high; swapped: at least as high as wide."""
+    """Halves (top, left, height, width, cost) of rectangles, split at the middle column; swapped: at the middle row."""
     if len(rectangles) == 0:
         return np.empty((0, 5), np.int64)
     if swapped:
