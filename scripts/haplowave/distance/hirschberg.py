@@ -1,7 +1,8 @@
 """An optimal path in linear memory by divide and conquer (Hirschberg 1975) over bit-parallel sweeps from both ends.
 
-A rectangle is split at its middle column, or row where it is much higher than wide: a sweep from either end gives D on that line, and the path crosses where the
-sum is least. Both halves' costs are then known, so their sweeps prune sharply. All rectangles of a depth run side by side.
+A rectangle is split at its middle column, or row where it is much higher than wide: a sweep from either end gives D on that line,
+and the path crosses where the sum is least. Both halves' costs are then known, so their sweeps prune sharply. All rectangles of a
+depth run side by side.
 """
 
 import numpy as np
