@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     if _wanted(arguments, "command"):
         from haplowave.benchmark.pairhmm_command import measure_command
 
-        records += _shown(measure_command(device, 151, 400, int(cells * (8 if gpu else 1) / 151 / 400), 1 << 20, measure.rounds))
+        records += _shown(measure_command(device, 151, 400, int(cells * (8 if gpu else 1) / 151 / 400), 1 << 18, measure.rounds))
     print_table(records, _COLUMNS)
     if arguments.plots:
         from haplowave.benchmark.pairhmm_plots import draw

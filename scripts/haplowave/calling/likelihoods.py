@@ -104,7 +104,8 @@ def write_likelihoods(
     totals = Totals()
     with table_writer(output, "likelihoods") as writer:
         batches = ahead(_batches(_groups(haplotypes, reads, distances), batch_size))
-        for batch, answer in overlapped(lambda batch: _compute(batch, engine, pruning), batches):
+        workers = 2 if engine.device.kind == "cpu" else 6  # a GPU is quicker than one thread that prepares for it
+        for batch, answer in overlapped(lambda batch: _compute(batch, engine, pruning), batches, workers):
             totals.add(answer.totals)
             at = 0
             for group in batch.groups:

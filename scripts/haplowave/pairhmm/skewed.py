@@ -119,6 +119,7 @@ def _part(work: Work, piece: slice) -> tuple[tuple[Reads, Sequences, np.ndarray]
     arrays = (work.reads.base_quals, work.reads.insertion_quals, work.reads.deletion_quals, work.reads.gap_quals)
     bases = _take(work.reads.bases, reads, work.reads.bases.data)
     quals = [_take(work.reads.bases, reads, array).data for array in arrays]
+    quals = [np.broadcast_to(array[:1], array.shape) if is_uniform(array) else array for array in quals]  # tells the runner at no cost
     renamed = np.empty((len(pairs), 2), np.int32)
     renamed[:, 0], renamed[:, 1] = read, haplotype
     columns = _take(work.haplotypes, haplotypes, work.haplotypes.data)

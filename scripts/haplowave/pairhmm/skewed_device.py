@@ -181,6 +181,8 @@ class Runner:
 
 def is_uniform(array: np.ndarray) -> bool:
     """Whether a uint8 array, not empty, is one value throughout."""
+    if array.strides == (0,):
+        return True
     words = array[: len(array) // 8 * 8].view(np.uint64) if array.flags.c_contiguous else array[:0]
     first = array[0]
     if (array[:64] != first).any() or (len(words) and (words != words[0]).any()):

@@ -58,6 +58,7 @@ def settings_file() -> Path:
 
 _NVIDIA = Settings(
     groups_a_unit=8,
+    chunk_bytes=16 << 20,
     long_block=8,
     rates={
         "fp32": {32: 4.56, 30: 4.58, 27: 4.38, 22: 4.25},

@@ -54,7 +54,9 @@ def table_schema(name: str) -> pa.Schema:
 def table_writer(path: str | Path, name: str) -> Iterator[TableWriter]:
     """Write table `name` (a key of SCHEMAS) to `path`; the file appears when the block ends without an error."""
     schema = table_schema(name)
-    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+    floats = {field.name for field in schema if pa.types.is_floating(field.type)}
+    dictionary = [field.name for field in schema if field.name not in floats] if floats else True  # floats hardly repeat: half the time
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=dictionary) as writer:
         yield TableWriter(writer, schema)
 
 
