@@ -24,6 +24,7 @@ _COLUMNS = ("experiment", "engine", "precision", "threads", "pairs", "mcells", "
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags of this suite."""
+    parser.add_argument("--size", action="append", default=[], metavar="RxH", help="read x haplotype length (default: a range of them)")
     parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also measure the testcases of this file")
     parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also measure these")
     parser.add_argument("--rounds", type=int, default=9, help="times that each engine computes each set, in turns (default: 9)")
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> list[dict]:
     from haplowave.opencl import select
 
     device = select("cpu" if arguments.device == "auto" else arguments.device, arguments.threads)
-    sets = [synthetic(*size) for size in SIZES[:1] if arguments.quick] or [synthetic(*size) for size in SIZES]
+    sizes = [_size(text) for text in arguments.size] or (SIZES[:1] if arguments.quick else SIZES)
+    sets = [synthetic(*size) for size in sizes]
     sets += [testcases(path) for path in arguments.text] + [tables(*paths) for paths in arguments.tables]
     records = []
     for pairs in sets:
@@ -52,6 +54,13 @@ def run(arguments: argparse.Namespace) -> list[dict]:
             records += [engine.record(pairs, precision, device) for engine in engines]
     print_table(records, _COLUMNS)
     return records
+
+
+def _size(text: str) -> tuple[int, int]:
+    rows, _, columns = text.partition("x")
+    if not (rows.isdecimal() and columns.isdecimal() and 0 < int(rows) <= int(columns)):
+        raise UserError(f"--size {text}: expected two lengths such as 152x304, the read not longer than the haplotype")
+    return int(rows), int(columns)
 
 
 @dataclass
