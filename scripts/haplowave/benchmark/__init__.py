@@ -15,6 +15,7 @@ SUITES: dict[str, str] = {
     "pairhmm": "PairHMM kernels: rates over lengths and shapes, the 10s set, real pairs, percentage of the device's peak",
     "distance_cpu": "edit distance on a CPU: long pairs next to edlib and WFA2-lib, batches of short and of gap-affine pairs",
     "pairhmm_cpu": "PairHMM on a CPU, next to Intel GKL on the same pairs",
+    "calling": "the whole workflow on real reads with truth: accuracy, time, memory",
 }
 """Name of the suite's module -> one line for --help. A suite adds its line here when its module exists."""
 
