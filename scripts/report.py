@@ -16,6 +16,7 @@ def main(arguments: argparse.Namespace) -> None:
         read_filters=arguments.read_filters,
         benchmarks=arguments.benchmarks,
         evaluation=arguments.evaluation,
+        edit_distances=arguments.edit_distances,
     )
 
 
@@ -27,5 +28,6 @@ if __name__ == "__main__":
     parser.add_argument("--read-filters", nargs="+", required=True, help="counts of find_regions.py, one a chunk")
     parser.add_argument("--benchmarks", required=True, help="folder of Snakemake's benchmark files")
     parser.add_argument("--evaluation", help="summary of the evaluation, where there is truth")
+    parser.add_argument("--edit-distances", nargs="*", default=[], help="tables of edit_distance.py, alignments beside them as .paf")
     parser.add_argument("--output", required=True, help="HTML to write")
     cli.run(main, parser)

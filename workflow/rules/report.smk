@@ -5,6 +5,7 @@ rule write_report:
         pairs=result("tables/pairs.tsv"),
         read_filters=every(result("tables/read_filters/{chunk}.tsv")),
         evaluation=[result("evaluation/summary.tsv")] if TRUTHS else [],
+        edit_distances=[result(f"edit_distance/{pair}.tsv") for pair in PLAN.pairs],
         samples=str(PLAN.config.samples),
     output:
         result("report.html"),
@@ -20,10 +21,12 @@ rule write_report:
         command=command("report"),
         benchmarks=lambda wildcards, output: Path(output[0]).parent / "benchmarks",
         evaluation=lambda wildcards, input: ["--evaluation", input.evaluation] if input.evaluation else [],
+        edit_distances=lambda wildcards, input: ["--edit-distances", *input.edit_distances] if input.edit_distances else [],
         version=VERSION,
     message:
         "Write the report"
     shell:
         "{params.command} --calls {input.calls:q} --pairs {input.pairs:q} --samples {input.samples:q} "
         "--read-filters {input.read_filters:q} --benchmarks {params.benchmarks:q} {params.evaluation:q} "
+        "{params.edit_distances:q} "
         "--output {output:q} > {log:q} 2>&1"

@@ -4,6 +4,7 @@ The first string is the query, the second the target: I is a symbol of the query
 Formats: SAM specification 1.6, section 1.4.6; PAF as minimap2's manual page describes it, cg:Z with extended operations.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,22 @@ def runs(operations: np.ndarray, counts: np.ndarray | None = None) -> Runs:
     starts = np.flatnonzero(np.concatenate([[True], operations[1:] != operations[:-1]]))
     lengths = np.diff(np.append(starts, len(operations))) if counts is None else np.add.reduceat(counts.astype(np.int64), starts)
     return Runs(operations[starts].astype(np.uint8), lengths.astype(np.int64))
+
+
+def parse(text: str) -> Runs:
+    """The runs of a CIGAR of =, X, I and D. Raises ValueError for anything else."""
+    if not re.fullmatch(r"(?:[0-9]+[=XID])*", text):
+        raise ValueError(f"'{text[:30]}' is no CIGAR of =, X, I and D")
+    symbols = np.frombuffer(text.encode(), np.uint8)
+    ends = np.flatnonzero(symbols > ord("9"))
+    if len(ends) == 0:
+        return runs(np.empty(0, np.uint8))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    place = np.repeat(ends, ends - starts + 1) - np.arange(len(symbols)) - 1  # -1 for letters
+    digits = np.where(place >= 0, symbols - np.int64(ord("0")), 0) * 10 ** np.maximum(place, 0)
+    numbers = {ord(letter): operation for operation, letter in enumerate(LETTERS)}
+    operations = np.array([numbers.get(value, 0) for value in range(256)], np.uint8)[symbols[ends]]
+    return runs(operations, np.add.reduceat(digits, starts))
 
 
 def replay(result: Runs, query: np.ndarray, target: np.ndarray) -> bool:

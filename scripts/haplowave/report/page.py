@@ -11,6 +11,7 @@ from haplowave import __version__
 from haplowave.files import atomic_path
 from haplowave.io.samples import Sample
 from haplowave.report import plots
+from haplowave.report.alignments import alignment_paths
 from haplowave.report.benchmarks import Step, read_benchmarks
 from haplowave.report.calls import CallCounts, count_calls, ratio
 from haplowave.report.text import is_number, read_tsv, records
@@ -29,8 +30,12 @@ def write_report(
     read_filters: Sequence[str | Path],
     benchmarks: str | Path,
     evaluation: str | Path | None,
+    edit_distances: Sequence[str | Path] = (),
 ) -> None:
-    """Write the report of one run to `output`. `read_filters`: the counts of find_regions.py, one file a chunk."""
+    """Write the report of one run to `output`. `read_filters`: the counts of find_regions.py, one file a chunk.
+
+    `edit_distances`: tables of edit_distance.py; alignments lie beside them as .paf.
+    """
     counts = count_calls(calls)
     steps = read_benchmarks(benchmarks)
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(_HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -45,6 +50,7 @@ def write_report(
             _filters(counts),
             _reads(read_filters),
             _pairs(read_tsv(pairs)),
+            _strings(edit_distances),
             _time(steps),
             _run(counts, len(read_filters)),
         ],
@@ -171,6 +177,27 @@ def _pairs(rows: list[list[str]]) -> dict[str, Any]:
     shown += [[thousands(int(cell)) if cell.isdecimal() else cell for cell in row] for row in rows[1:]]
     note = "What PairHMM is asked for: every read of an active region against every haplotype of it; lengths over pairs, in bp."
     return {"title": "Read-haplotype pairs", "note": note, "tables": [table(shown)]}
+
+
+def _strings(paths: Sequence[str | Path]) -> dict[str, Any] | None:
+    if not paths:
+        return None
+    rows = [["pair", "query", "target", "query length", "target length", "distance", "similarity %", "strategy", "seconds"]]
+    for path in paths:
+        for row in records(path):
+            numbers = [thousands(int(row[name])) for name in ("query_length", "target_length", "distance")]
+            rate = (f"{100 * float(row['similarity']):.3f}", row["strategy"], f"{float(row['seconds']):,.3f}")
+            rows.append([Path(path).stem, row["query"], row["target"], *numbers, *rate])
+    drawn = alignment_paths([file for file in (Path(path).with_suffix(".paf") for path in paths) if file.is_file()])
+    figures = []
+    if drawn:
+        dots = {name: path.points() for name, path in drawn.items()}
+        identity = {name: path.identity() for name, path in drawn.items()}
+        figures = [
+            ("Paths of the alignments", plots.lines(dots, "target", "query", downwards=True)),
+            ("Identity along the query", plots.lines(identity, "query", "matches, %")),
+        ]
+    return {"title": "Edit distances of long strings", "figures": figures, "tables": [table(rows)]}
 
 
 def _time(steps: Sequence[Step]) -> dict[str, Any] | None:

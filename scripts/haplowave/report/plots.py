@@ -81,6 +81,17 @@ def stacked(rows: Sequence[str], parts: Mapping[str, Sequence[float]], label: st
         return _finish(figure, axes, label, "", len(parts))
 
 
+def lines(series: Mapping[str, tuple[Sequence[float], Sequence[float]]], xlabel: str, ylabel: str, downwards: bool = False) -> str:
+    """Lines through points (x, y), one a name. downwards: y grows towards the bottom, as in a dot plot."""
+    with pyplot.rc_context(_STYLE):
+        figure, axes = pyplot.subplots()
+        for name, (x, y) in series.items():
+            axes.plot(x, y, label=name, linewidth=1.2)
+        if downwards:
+            axes.invert_yaxis()
+        return _finish(figure, axes, xlabel, ylabel, len(series))
+
+
 def _finish(figure: Figure, axes: Axes, xlabel: str, ylabel: str, series: int) -> str:
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
