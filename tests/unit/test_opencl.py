@@ -86,3 +86,13 @@ def test_threads_limit_the_cpu_device(tmp_path):
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [line[2] for line in lines[1:] if line[1] == "cpu"][:1] == ["1"]
     assert (tmp_path / "made").is_dir()
+
+
+def test_a_home_that_cannot_be_written_does_not_matter(tmp_path):
+    environment = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "POCL_CACHE_DIR": "", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, str(SCRIPTS / "pairhmm.py"), "--device", "cpu", "--text", "-"]
+    text = "1 1\nACGT IIII IIII IIII ++++\nACGTT\n"
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=60, input=text)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1 1\n-")
+    assert [entry.name[:15] for entry in tmp_path.iterdir()] == ["haplowave-pocl-"]

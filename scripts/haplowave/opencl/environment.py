@@ -7,6 +7,12 @@ from pathlib import Path
 _prepared = False
 
 
+def prepare_import() -> None:
+    """Before pyopencl is imported: without a cache folder that can be written (a container's home) it does without its cache."""
+    if not _writable(_user_cache() / "pytools"):
+        os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
+
+
 def prepare_environment(threads: int | None = None) -> None:
     """Set POCL_MAX_PTHREAD_COUNT and POCL_CACHE_DIR, once a process; what the user has set stays, but `threads` goes first.
 
@@ -40,9 +46,13 @@ def _writable(folder: str | Path | None) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
 
 
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+
+
 def _cache_folder() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    shared = Path(cache) / "haplowave" / "pocl"
+    """~/.cache/haplowave/pocl, or a temporary folder where there is no home to write to."""
+    shared = _user_cache() / "haplowave" / "pocl"
     if _writable(shared):
         return shared
     return Path(tempfile.mkdtemp(prefix="haplowave-pocl-"))
