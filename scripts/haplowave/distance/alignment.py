@@ -9,6 +9,7 @@ import numpy as np
 from haplowave.distance import cigar
 from haplowave.distance.anchors import cut
 from haplowave.distance.auto import choose, finish
+from haplowave.distance.cpu_align import cpu_runs
 from haplowave.distance.hirschberg import operations
 from haplowave.distance.long import symbols
 from haplowave.distance.planes import command_queue, upload
@@ -64,6 +65,8 @@ def align(
 
 def _runs(problem: Problem) -> cigar.Runs:
     device = problem.device
+    if device.kind == "cpu" and (path := cpu_runs(problem)) is not None:
+        return path
     planes = upload(device, command_queue(device), problem.a, problem.b)
     if device.kind == "cpu":  # its own programs for distances are faster than sweeps that stop halfway
         pieces, found = cut(device, planes), find("auto", device)(problem)

@@ -22,7 +22,7 @@ NEAR = 1 << 20  # cells that one core computes in about a millisecond
 @register("wfa", cpu_only=True)
 def wfa(problem: Problem) -> int:
     """Bidirectional wavefront: O(d²/2) cells, O(n + d) memory (Marco-Sola et al. 2021, 2023)."""
-    return _trivial(problem) if not len(problem.a) or not len(problem.b) else _Meeting(problem).run()
+    return _trivial(problem) if not len(problem.a) or not len(problem.b) else Meeting(problem).run()
 
 
 @register("bitparallel", cpu_only=True)
@@ -36,13 +36,13 @@ def bitparallel(problem: Problem) -> int:
         return _trivial(problem)
     checkpoint = Checkpoint.open(problem)
     texts = Texts(problem.device, problem.a, problem.b)
-    bound = _upper_bound(texts, problem) if checkpoint is None or checkpoint.bound is None else checkpoint.bound
+    bound = upper_bound(texts, problem) if checkpoint is None or checkpoint.bound is None else checkpoint.bound
     problem.notes["bound"] = bound
     problem.report(0.0, bound)
     limit = bound if problem.maximum is None else min(bound, problem.maximum)
     if abs(texts.n - texts.m) > limit:
         return limit + 1
-    shape = _shape(limit)
+    shape = shape_for(limit)
     sweep = Sweep(texts, shape, ukkonen_band(texts, shape, limit), limit)
     if checkpoint is not None:
         checkpoint.restore(sweep)
@@ -63,14 +63,14 @@ def auto(problem: Problem) -> int:
     """Wavefronts while they promise to finish sooner than tiles would, tiles otherwise; asked again after every stretch."""
     if not len(problem.a) or not len(problem.b):
         return _trivial(problem)
-    meeting = _Meeting(problem)
-    distance = meeting.run(give_up=lambda edits, expected: _tiles_are_faster(problem, edits, expected))
+    meeting = Meeting(problem)
+    distance = meeting.run(give_up=lambda edits, expected: tiles_are_faster(problem, edits, expected))
     problem.notes |= {"strategy": "wfa" if distance is not None else "bitparallel", "wavefront_edits": sum(meeting.fronts.r)}
     del meeting  # and its copies of the strings
     return bitparallel(problem) if distance is None else distance
 
 
-def _tiles_are_faster(problem: Problem, edits: int, expected: float) -> bool:
+def tiles_are_faster(problem: Problem, edits: int, expected: float) -> bool:
     """Whether the wavefronts' cells that lie ahead cost more than a whole sweep: tiles use all cores, the two ends two."""
     m, n = len(problem.a), len(problem.b)
     cores = max(1, problem.device.threads)
@@ -84,7 +84,7 @@ def _trivial(problem: Problem) -> int:
     return distance if problem.maximum is None else min(distance, problem.maximum + 1)
 
 
-def _upper_bound(texts: Texts, problem: Problem) -> int:
+def upper_bound(texts: Texts, problem: Problem) -> int:
     """Cost of a real alignment: that inside a narrow band around the guiding path."""
     if texts.m * texts.n <= SMALL:
         return max(texts.m, texts.n)
@@ -96,11 +96,11 @@ def _upper_bound(texts: Texts, problem: Problem) -> int:
     return max(texts.m, texts.n) if bound is None else min(bound, max(texts.m, texts.n))
 
 
-def _shape(limit: int) -> Shape:
+def shape_for(limit: int) -> Shape:
     return Shape(2, 1024) if limit < 20_000 else Shape(4, 2048)
 
 
-class _Meeting:
+class Meeting:
     """Both wavefronts of a problem on their way to each other."""
 
     def __init__(self, problem: Problem):

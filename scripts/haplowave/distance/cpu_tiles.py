@@ -65,7 +65,8 @@ class Sweep:
     `launch`: anti-diagonals done; `state`: the buffers that hold everything else; `sizes`: their bytes.
     """
 
-    def __init__(self, texts: Texts, shape: Shape, band: Band, limit: int = NO_LIMIT):
+    def __init__(self, texts: Texts, shape: Shape, band: Band, limit: int = NO_LIMIT, keep: bool = False):
+        """keep: hold what `path` needs, the borders of every tile: about 2 bits a row and a column of each."""
         self.texts, self.shape, self.queue = texts, shape, texts.device.queue
         self.rows = 64 * texts.lanes * shape.vectors
         self.first, self.last = (strips.tolist() for strips in band.launches())
@@ -90,11 +91,20 @@ class Sweep:
         spare = cl.LocalMemory(8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors))
         arguments = (
             texts.rows, np.int64(texts.words), texts.b, *border, *self._band, self.state["done"],
-            np.int64(texts.m), np.int64(texts.n), np.int64(limit), np.int32(0), np.int32(0), spare,
+            np.int64(texts.m), np.int64(texts.n), np.int64(limit), np.int32(0), np.int32(0), spare, np.int32(keep), *self._kept(band, keep),
         )  # fmt: skip
         self.kernel = cl.Kernel(texts.program(shape), "tiles")
         for index, argument in enumerate(arguments):
             self.kernel.set_arg(index, argument)
+
+    def _kept(self, band: Band, keep: bool) -> list[cl.Buffer]:
+        """Borders of tiles, their slots by chunk and strip, where each chunk's slots begin, how many slots are taken."""
+        tiles = (band.high - band.low + 1).astype(np.int64) if keep else np.zeros(0, np.int64)
+        begin = np.concatenate([[0], np.cumsum(tiles)]).astype(np.int32)
+        size = max(16, int(tiles.sum()) * border_bytes(self.texts, self.shape))
+        kept = cl.Buffer(self.texts.device.context, cl.mem_flags.READ_WRITE, size)
+        self.kept = [kept, *map(self._buffer, (np.full(max(1, begin[-1]), -1, np.int32), begin, np.zeros(1, np.int32)))]
+        return self.kept
 
     def _buffer(self, array: np.ndarray) -> cl.Buffer:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -135,10 +145,35 @@ class Sweep:
             counts.append(int(np.unpackbits(column.view(np.uint8), count=within, bitorder="little").sum()))
         return int(right[0]) + counts[0] - counts[1]
 
+    def path(self) -> np.ndarray:
+        """After a sweep that kept its borders and reached the end within its limit: the steps of one optimal path, uint8, first to last
+        (0 match, 1 substitution, 2 symbol of a only, 3 of b only)."""
+        texts, wide = self.texts, self.shape.width + self.rows // 64
+        border, record, steps, count = (
+            cl.Buffer(texts.device.context, cl.mem_flags.READ_WRITE, size)
+            for size in (border_bytes(texts, self.shape), 2 * wide * self.rows // 8, texts.m + texts.n, 8)
+        )
+        spare = cl.LocalMemory(8 * texts.planes * (self.shape.width + 3 * texts.lanes * self.shape.vectors))
+        trace = kernel(texts.program(self.shape), "trace")
+        trace(
+            self.queue, (1,), (1,), texts.rows, np.int64(texts.words), texts.a, texts.b, *self._band, np.int64(texts.m), np.int64(texts.n),
+            spare, *self.kept[:3], border, record, steps, count,
+        )  # fmt: skip
+        taken = np.empty(1, np.int64)
+        cl.enqueue_copy(self.queue, taken, count)
+        out = np.empty(int(taken[0]), np.uint8)
+        cl.enqueue_copy(self.queue, out, steps)
+        return out[::-1]
+
     def cells(self) -> int:
         done = np.empty(self.sizes["done"] // 4, np.int32)
         cl.enqueue_copy(self.queue, done, self.state["done"])
         return int(done.sum()) * self.rows * self.shape.width
+
+
+def border_bytes(texts: Texts, shape: Shape) -> int:
+    """Of the left and upper border of one tile."""
+    return 16 * (texts.lanes * shape.vectors + shape.width // 64)
 
 
 def ukkonen_band(texts: Texts, shape: Shape, limit: int) -> Band:

@@ -33,7 +33,7 @@ class Wavefronts:
         self.device, self.m, self.n = device, len(a), len(b)
         wide = max(self.m, self.n) >= (1 << 30) - 1024
         self.type = np.int64 if wide else np.int32
-        self._texts = [readable(device, _spared(text)) for text in (a, b, a[::-1], b[::-1])]
+        self._texts = [readable(device, spared(text)) for text in (a, b, a[::-1], b[::-1])]
         names = {"offset_t": "long", "uoffset_t": "ulong"} if wide else {"offset_t": "int", "uoffset_t": "uint"}
         program = device.build(SOURCE, names)
         self._advance, self._meet = kernel(program, "advance"), kernel(program, "meet")
@@ -120,7 +120,7 @@ def met(forward: Front, backward: Front, m: int, n: int) -> int:
     return int((ahead.astype(np.int64) + behind).max())
 
 
-def _spared(text: np.ndarray) -> np.ndarray:
+def spared(text: np.ndarray) -> np.ndarray:
     out = np.zeros(len(text) + _SPARE, np.uint8)
     out[: len(text)] = text
     return out

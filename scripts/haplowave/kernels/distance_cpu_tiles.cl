@@ -20,6 +20,8 @@
  *   right_alive, below_alive uchar   whether a path may cross
  *   low, high int [c]                strips that the chunk may use
  *   done int [s]                     tiles computed
+ *   kept ulong [slot][KEPT_WORDS]    where a path is wanted: left (pv, mv) and upper (hp, hm) border of every tile that was computed
+ *   slots int [slot_begin[c] + s - low[c]]  its slot, -1 where it was not
  */
 
 #define WORDS (LANES * VECTORS)
@@ -65,11 +67,98 @@ inline int may_pass(const long from, const long to, const long gap, const long o
     return (from + to - 64) / 2 + least <= limit;
 }
 
+#define KEPT_WORDS (2 * WORDS + 2 * (WIDTH / 64)) /* of the borders of a tile */
+
+/* One tile: `left_p`, `left_m` the vertical differences of its left border, afterwards of its right one; `hp`, `hm` the horizontal ones
+   of its upper border, afterwards of its lower one. recording: the differences of word w after column j go to
+   record[2 * (j + w)][w] (pv) and record[2 * (j + w) + 1][w] (mv), WORDS words a row. */
+inline void sweep_tile(__global const ulong* restrict planes, const long words, const long word, __global const uchar* restrict text,
+                       const int width, __global ulong* restrict left_p, __global ulong* restrict left_m, __global ulong* restrict hp,
+                       __global ulong* restrict hm, __local ulong* mask, const int recording, __global ulong* restrict record) {
+    const int blocks = (width + 63) / 64;
+    /* symbol masks, last column first: lane l of a load at (BASE - t) sees column t - l */
+#define BASE (WIDTH + WORDS)
+#define SPAN (WIDTH + 3 * WORDS)
+    for (int j = 0; j < blocks * 64; j += 8) {
+        const ulong8 code = convert_ulong8((*(const __global bytes_at*)(text + j)).s76543210);
+        #pragma unroll
+        for (int p = 0; p < PLANES; p++) *(__local words8_at*)(mask + p * SPAN + BASE - j - 7) = (ulong8)(0UL) - ((code >> p) & (ulong8)(1UL));
+    }
+
+    word_t plane[VECTORS][PLANES], pv[VECTORS], mv[VECTORS], ph[VECTORS], mh[VECTORS];
+    #pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+        #pragma unroll
+        for (int p = 0; p < PLANES; p++) plane[v][p] = *(const __global word_at*)(planes + p * words + word + v * LANES);
+        pv[v] = *(const __global word_at*)(left_p + v * LANES);
+        mv[v] = *(const __global word_at*)(left_m + v * LANES);
+        ph[v] = mh[v] = (word_t)(0UL);
+    }
+    word_t hp_out = (word_t)(0UL), hm_out = (word_t)(0UL), hp_in = hp_out, hm_in = hp_out;
+    __local const ulong* at = mask + BASE;
+
+#define STEP(KEEP_PV, KEEP_MV)                                                                  \
+    {                                                                                           \
+        word_t above_p[VECTORS], above_m[VECTORS];                                              \
+        hp_out = (hp_out << 1) | (ph[VECTORS - 1] >> 63);                                       \
+        hm_out = (hm_out << 1) | (mh[VECTORS - 1] >> 63);                                       \
+        above_p[0] = SHIFT_IN(ph[0], hp_in);                                                    \
+        above_m[0] = SHIFT_IN(mh[0], hm_in);                                                    \
+        hp_in <<= 1;                                                                            \
+        hm_in <<= 1;                                                                            \
+        _Pragma("unroll") for (int v = 1; v < VECTORS; v++) {                                   \
+            above_p[v] = SHIFT_IN(ph[v], ph[v - 1]);                                            \
+            above_m[v] = SHIFT_IN(mh[v], mh[v - 1]);                                            \
+        }                                                                                       \
+        _Pragma("unroll") for (int v = 0; v < VECTORS; v++) {                                   \
+            word_t differ = plane[v][0] ^ *(const __local word_at*)(at - t + v * LANES);                             \
+            _Pragma("unroll") for (int p = 1; p < PLANES; p++)                                  \
+                differ |= plane[v][p] ^ *(const __local word_at*)(at - t + v * LANES + p * SPAN);                    \
+            const word_t not_xv = differ & ~mv[v];                                              \
+            const word_t not_eq = differ & ~(above_m[v] >> 63);                                 \
+            const word_t not_xh = not_eq & ~(((pv[v] & ~not_eq) + pv[v]) ^ pv[v]);              \
+            ph[v] = mv[v] | (not_xh & ~pv[v]);                                                  \
+            mh[v] = pv[v] & ~not_xh;                                                            \
+            const word_t p1 = (ph[v] << 1) | (above_p[v] >> 63);                                \
+            const word_t m1 = (mh[v] << 1) | (above_m[v] >> 63);                                \
+            pv[v] = KEEP_PV;                                                                    \
+            mv[v] = KEEP_MV;                                                                    \
+            if (recording) {                                                                    \
+                *(__global word_at*)(record + (2 * t) * WORDS + v * LANES) = pv[v];             \
+                *(__global word_at*)(record + (2 * t + 1) * WORDS + v * LANES) = mv[v];         \
+            }                                                                                   \
+        }                                                                                       \
+    }
+#define ACTIVE ((ulong)t - (ulong)(v * LANES) - COLUMNS_BEFORE < (word_t)((ulong)width))
+
+    for (int t0 = 0; t0 < blocks * 64 + WORDS; t0 += WORDS) {
+        if (t0 % 64 == 0 && t0 < blocks * 64) {
+            hp_in = (word_t)(hp[t0 / 64]);
+            hm_in = (word_t)(hm[t0 / 64]);
+        }
+        if (t0 >= WORDS && t0 + WORDS <= width) {
+            for (int t = t0; t < t0 + WORDS; t++) STEP(m1 | (not_xv & ~p1), p1 & ~not_xv)
+        } else {
+            for (int t = t0; t < t0 + WORDS; t++) STEP(ACTIVE ? (m1 | (not_xv & ~p1)) : pv[v], ACTIVE ? (p1 & ~not_xv) : mv[v])
+        }
+        if (t0 % 64 == 0 && t0 > 0) {
+            hp[t0 / 64 - 1] = LAST(hp_out);
+            hm[t0 / 64 - 1] = LAST(hm_out);
+        }
+    }
+    #pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+        *(__global word_at*)(left_p + v * LANES) = pv[v];
+        *(__global word_at*)(left_m + v * LANES) = mv[v];
+    }
+}
+
 __kernel void tiles(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* restrict pv_all,
                     __global ulong* restrict mv_all, __global ulong* restrict hp_all, __global ulong* restrict hm_all, __global long* restrict right,
                     __global long* restrict below, __global uchar* restrict right_alive, __global uchar* restrict below_alive,
                     __global const int* low, __global const int* high, __global int* done, const long m, const long n, const long limit,
-                    const int diagonal, const int first, __local ulong* mask) {
+                    const int diagonal, const int first, __local ulong* mask, const int keeping, __global ulong* restrict kept_all,
+                    __global int* slots, __global const int* slot_begin, __global int* kept_count) {
     /* even strips first, then odd ones: threads that take consecutive work-items get like shares of what is alive */
     const int item = get_global_id(0), even = ((int)get_global_size(0) + 1) / 2;
     const int s = first + (item < even ? 2 * item : 2 * (item - even) + 1), c = diagonal - s;
@@ -107,77 +196,20 @@ __kernel void tiles(__global const ulong* restrict planes, const long words, __g
         upper_right += (long)popcount(hp[w] & valid) - (long)popcount(hm[w] & valid);
     }
 
-    /* symbol masks, last column first: lane l of a load at (BASE - t) sees column t - l */
-#define BASE (WIDTH + WORDS)
-#define SPAN (WIDTH + 3 * WORDS)
-    for (int j = 0; j < blocks * 64; j += 8) {
-        const ulong8 code = convert_ulong8((*(const __global bytes_at*)(text + x + j)).s76543210);
-        #pragma unroll
-        for (int p = 0; p < PLANES; p++) *(__local words8_at*)(mask + p * SPAN + BASE - j - 7) = (ulong8)(0UL) - ((code >> p) & (ulong8)(1UL));
-    }
-
-    word_t plane[VECTORS][PLANES], pv[VECTORS], mv[VECTORS], ph[VECTORS], mh[VECTORS];
-    #pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
-        #pragma unroll
-        for (int p = 0; p < PLANES; p++) plane[v][p] = *(const __global word_at*)(planes + p * words + word + v * LANES);
-        pv[v] = *(const __global word_at*)(pv_all + word + v * LANES);
-        mv[v] = *(const __global word_at*)(mv_all + word + v * LANES);
-        ph[v] = mh[v] = (word_t)(0UL);
-    }
-    word_t hp_out = (word_t)(0UL), hm_out = (word_t)(0UL), hp_in = hp_out, hm_in = hp_out;
-    __local const ulong* at = mask + BASE;
-
-#define STEP(KEEP_PV, KEEP_MV)                                                                  \
-    {                                                                                           \
-        word_t above_p[VECTORS], above_m[VECTORS];                                              \
-        hp_out = (hp_out << 1) | (ph[VECTORS - 1] >> 63);                                       \
-        hm_out = (hm_out << 1) | (mh[VECTORS - 1] >> 63);                                       \
-        above_p[0] = SHIFT_IN(ph[0], hp_in);                                                    \
-        above_m[0] = SHIFT_IN(mh[0], hm_in);                                                    \
-        hp_in <<= 1;                                                                            \
-        hm_in <<= 1;                                                                            \
-        _Pragma("unroll") for (int v = 1; v < VECTORS; v++) {                                   \
-            above_p[v] = SHIFT_IN(ph[v], ph[v - 1]);                                            \
-            above_m[v] = SHIFT_IN(mh[v], mh[v - 1]);                                            \
-        }                                                                                       \
-        _Pragma("unroll") for (int v = 0; v < VECTORS; v++) {                                   \
-            word_t differ = plane[v][0] ^ *(const __local word_at*)(at - t + v * LANES);                             \
-            _Pragma("unroll") for (int p = 1; p < PLANES; p++)                                  \
-                differ |= plane[v][p] ^ *(const __local word_at*)(at - t + v * LANES + p * SPAN);                    \
-            const word_t not_xv = differ & ~mv[v];                                              \
-            const word_t not_eq = differ & ~(above_m[v] >> 63);                                 \
-            const word_t not_xh = not_eq & ~(((pv[v] & ~not_eq) + pv[v]) ^ pv[v]);              \
-            ph[v] = mv[v] | (not_xh & ~pv[v]);                                                  \
-            mh[v] = pv[v] & ~not_xh;                                                            \
-            const word_t p1 = (ph[v] << 1) | (above_p[v] >> 63);                                \
-            const word_t m1 = (mh[v] << 1) | (above_m[v] >> 63);                                \
-            pv[v] = KEEP_PV;                                                                    \
-            mv[v] = KEEP_MV;                                                                    \
-        }                                                                                       \
-    }
-#define ACTIVE ((ulong)t - (ulong)(v * LANES) - COLUMNS_BEFORE < (word_t)((ulong)width))
-
-    for (int t0 = 0; t0 < blocks * 64 + WORDS; t0 += WORDS) {
-        if (t0 % 64 == 0 && t0 < blocks * 64) {
-            hp_in = (word_t)(hp[t0 / 64]);
-            hm_in = (word_t)(hm[t0 / 64]);
+    if (keeping) {
+        const int slot = atomic_inc(kept_count);
+        slots[slot_begin[c] + s - low[c]] = slot;
+        __global ulong* kept = kept_all + (long)slot * KEPT_WORDS;
+        for (int w = 0; w < WORDS; w++) {
+            kept[w] = pv_all[word + w];
+            kept[WORDS + w] = mv_all[word + w];
         }
-        if (t0 >= WORDS && t0 + WORDS <= width) {
-            for (int t = t0; t < t0 + WORDS; t++) STEP(m1 | (not_xv & ~p1), p1 & ~not_xv)
-        } else {
-            for (int t = t0; t < t0 + WORDS; t++) STEP(ACTIVE ? (m1 | (not_xv & ~p1)) : pv[v], ACTIVE ? (p1 & ~not_xv) : mv[v])
-        }
-        if (t0 % 64 == 0 && t0 > 0) {
-            hp[t0 / 64 - 1] = LAST(hp_out);
-            hm[t0 / 64 - 1] = LAST(hm_out);
+        for (int w = 0; w < blocks; w++) {
+            kept[2 * WORDS + w] = hp[w];
+            kept[2 * WORDS + WIDTH / 64 + w] = hm[w];
         }
     }
-    #pragma unroll
-    for (int v = 0; v < VECTORS; v++) {
-        *(__global word_at*)(pv_all + word + v * LANES) = pv[v];
-        *(__global word_at*)(mv_all + word + v * LANES) = mv[v];
-    }
+    sweep_tile(planes, words, word, text + x, width, pv_all + word, mv_all + word, hp, hm, mask, 0, 0);
 
     /* which borders a path of cost <= limit may cross */
     const long away = (n - x - width) - (m - top); /* of the upper right corner from the diagonal that ends at (m, n) */
@@ -203,6 +235,74 @@ __kernel void tiles(__global const ulong* restrict planes, const long words, __g
     }
     below_alive[c] = alive;
     below[c] = lower_left;
+}
+
+/* An optimal path from (m, n) back to (0, 0) through the tiles whose borders were kept; one work-item. At cell (i,j), a match goes back
+ * along the diagonal; else a vertical difference of +1 goes up; else a vertical difference of -1 in the column before goes left; else
+ * it was a substitution. `steps`: 0 match, 1 substitution, 2 symbol of a only, 3 of b only, last first; `count`: how many.
+ */
+__kernel void trace(__global const ulong* restrict planes, const long words, __global const uchar* restrict a, __global const uchar* restrict text,
+                    __global const int* low, __global const int* high, const long m, const long n, __local ulong* mask,
+                    __global const ulong* restrict kept_all, __global const int* slots, __global const int* slot_begin,
+                    __global ulong* restrict border, __global ulong* restrict record, __global uchar* restrict steps, __global long* count) {
+    long row = m, column = n, at = 0;
+    int s = (m - 1) / ROWS, c = (n - 1) / WIDTH;
+    while (row > 0 && column > 0) {
+        const int slot = s < low[c] || s > high[c] ? -1 : slots[slot_begin[c] + s - low[c]];
+        if (slot < 0) break; /* cannot be; the host sees that the path is not whole */
+        const long top = (long)s * ROWS, x = (long)c * WIDTH;
+        const int width = (int)(n - x < WIDTH ? n - x : WIDTH), blocks = (width + 63) / 64;
+        __global const ulong* kept = kept_all + (long)slot * KEPT_WORDS;
+        for (int w = 0; w < KEPT_WORDS; w++) border[w] = kept[w];
+        sweep_tile(planes, words, (long)s * WORDS, text + x, width, border, border + WORDS, border + 2 * WORDS,
+                   border + 2 * WORDS + WIDTH / 64, mask, 1, record);
+        int i = (int)(row - top), j = (int)(column - x);
+        while (i > 0 && j > 0) {
+            if (a[top + i - 1] == text[x + j - 1]) {
+                steps[at++] = 0;
+                i--;
+                j--;
+                continue;
+            }
+            const int w = (i - 1) >> 6, b = (i - 1) & 63;
+            if (record[(long)(2 * (j - 1 + w)) * WORDS + w] >> b & 1) {
+                steps[at++] = 2;
+                i--;
+                continue;
+            }
+            const ulong before = j > 1 ? record[(long)(2 * (j - 2 + w) + 1) * WORDS + w] : kept[WORDS + w];
+            j--;
+            if (before >> b & 1)
+                steps[at++] = 3;
+            else {
+                steps[at++] = 1;
+                i--;
+            }
+        }
+        /* on a border: to the tile beyond it, or along it where that one was not computed */
+        const int left = c > 0 && s >= low[c - 1] && s <= high[c - 1] && slots[slot_begin[c - 1] + s - low[c - 1]] >= 0;
+        const int above = s > 0 && s - 1 >= low[c] && slots[slot_begin[c] + s - 1 - low[c]] >= 0;
+        if (j == 0 && i > 0) {
+            if (left) c--;
+            else
+                for (; i > 0; i--) steps[at++] = 2;
+        } else if (i == 0 && j > 0) {
+            if (above) s--;
+            else
+                for (; j > 0; j--) steps[at++] = 3;
+        }
+        if (i == 0 && j == 0) {
+            const int both = s > 0 && c > 0 && s - 1 >= low[c - 1] && s - 1 <= high[c - 1] && slots[slot_begin[c - 1] + s - 1 - low[c - 1]] >= 0;
+            if (both || !above) c--;
+            if (both || above) s--;
+        }
+        row = top + i;
+        column = x + j;
+        if (s < 0 || c < 0) break;
+    }
+    for (; row > 0; row--) steps[at++] = 2;
+    for (; column > 0; column--) steps[at++] = 3;
+    *count = at;
 }
 
 /* Bit planes of 64 symbols; symbols after the end are anything, because no row depends on a later one. */

@@ -142,3 +142,45 @@ __kernel void meet(__global const uchar* restrict a0, __global const uchar* rest
     at[1] = r1;
     at[2] = met;
 }
+
+/* Paths of pairs whose distance is known, one work-item a pair: all fronts are kept, front r at r * (r + 4) of the pair's, diagonal k
+ * at r + 2 + k within it; then the walk from (m, n) back. A cell that r edits reach comes from one on a neighbouring diagonal, or its
+ * own, that r - 1 edits reach, which any row up to that front's is, because scores along a diagonal never fall.
+ *   pairs long [items][4]: begin in a, begin in b, m, n;   edits int;   front_begin, spare_begin, out_begin long [items];
+ *   kinds uchar, matches int [out_begin + r]: the r-th edit (1 substitution, 2 symbol of a only, 3 of b only), matches after it
+ */
+__kernel void trail(__global const uchar* restrict a_all, __global const uchar* restrict b_all, __global const long* pairs, __global const int* edits,
+                    __global offset_t* restrict fronts, __global const long* front_begin, __global uchar* restrict spare,
+                    __global const long* spare_begin, __global uchar* kinds, __global int* matches, __global const long* out_begin) {
+    const int item = get_global_id(0), distance = edits[item];
+    __global const uchar* a = a_all + pairs[4 * item];
+    __global const uchar* b = b_all + pairs[4 * item + 1];
+    const offset_t m = pairs[4 * item + 2], n = pairs[4 * item + 3];
+    __global offset_t* base = fronts + front_begin[item];
+#define FRONT(r) (base + (long)(r) * ((r) + 4) + (r) + 2)
+    begin(a, b, m, n, FRONT(0));
+    for (int r = 1; r <= distance; r++) step(a, b, m, n, r, FRONT(r - 1), FRONT(r), spare + spare_begin[item] + distance + 2);
+    offset_t k = n - m, i = m;
+    for (int r = distance; r > 0; r--) {
+        __global const offset_t* old = FRONT(r - 1);
+        const offset_t end = MIN(m, n - k);
+        offset_t start = MAX(old[k], old[k + 1]) + 1;
+        start = MAX(start, old[k - 1]);
+        start = MIN(start, end);
+        matches[out_begin[item] + r] = i > start ? (int)(i - start) : 0;
+        i = MIN(i, start);
+        uchar kind = 1;
+        if (i > 0 && i + k > 0 && old[k] >= i - 1) i--;
+        else if (i > 0 && old[k + 1] >= i - 1) {
+            kind = 2;
+            i--;
+            k++;
+        } else {
+            kind = 3;
+            k--;
+        }
+        kinds[out_begin[item] + r] = kind;
+    }
+    matches[out_begin[item]] = (int)i;
+    kinds[out_begin[item]] = 0;
+}
