@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from long_pairs import expected_distances, mutate, string_pairs
 
-from haplowave.distance import align, cigar
+from haplowave.distance import align, cigar, distance
 from haplowave.distance.anchors import cut
 from haplowave.distance.hirschberg import operations
 from haplowave.distance.planes import command_queue, upload
@@ -69,6 +69,18 @@ def test_path_by_halves_with_and_without_the_distance(pair):
     whole = np.array([[0, 0, len(a), len(b), max(len(a), len(b))]])
     for given_pieces, known in ((pieces, None), (pieces, expected), (whole, None)):
         assert replayed(cigar.runs(operations(device, planes, given_pieces, known)).cigar, a, b) == expected
+
+
+def test_many_rectangles_side_by_side():
+    rng = np.random.default_rng(12)
+    a = rng.integers(0, 4, 60_000).astype(np.uint8)
+    b = mutate(rng, np.concatenate([a[:20_000], rng.integers(0, 4, 15_000).astype(np.uint8), a[22_000:]]), 0.1, 4).astype(np.uint8)
+    device = select("cpu")
+    planes = upload(device, command_queue(device), a, b)
+    steps = operations(device, planes, np.array([[0, 0, len(a), len(b), max(len(a), len(b))]]))
+    runs = cigar.runs(steps)
+    assert cigar.replay(runs, a, b)
+    assert runs.edits == distance(a, b, device=device).distance
 
 
 def test_published_pairs(shared_data):

@@ -1,5 +1,7 @@
 """Distances of long strings: every device's own strategies against plain dynamic programming and published values."""
 
+import gzip
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -95,6 +97,18 @@ def test_published_distances(shared_data, device):
     for a, b, expected in expected_distances(shared_data / "edit_distance", 100_000):
         names = ANY_DEVICE if len(a) < 20_000 else ["bitparallel"]
         assert {name: ANY_DEVICE[name](Problem(a, b, device)) for name in names} == dict.fromkeys(names, expected)
+
+
+def test_vectors_of_another_program(shared_data, device):
+    folder = shared_data / "edit_distance" / "wfa2_utest"
+    with gzip.open(folder / "wfa.utest.seq.gz", "rt") as handle:
+        strings = [np.frombuffer(line.strip()[1:].encode(), np.uint8) for line in handle]
+    with gzip.open(folder / "test.edit.alg.gz", "rt") as handle:
+        expected = [abs(int(line.split()[0])) for line in handle]
+    pairs = list(zip(strings[::2], strings[1::2], expected, strict=True))
+    assert len(pairs) == 305
+    for a, b, distance_there in pairs[::3]:
+        assert {name: function(Problem(a, b, device)) for name, function in ANY_DEVICE.items()} == dict.fromkeys(ANY_DEVICE, distance_there)
 
 
 @pytest.mark.parametrize(
