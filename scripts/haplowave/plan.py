@@ -9,6 +9,7 @@ from typing import Any
 from haplowave import config as configuration
 from haplowave.config import Config
 from haplowave.errors import UserError
+from haplowave.evaluation.inputs import check_truth
 from haplowave.files import atomic_path
 from haplowave.io import checks, dictionary, intervals
 from haplowave.io.coverage import covered_spans
@@ -114,6 +115,10 @@ def _plan(config: Config, samples: Sequence[Sample], indexed: bool, deep: bool) 
         findings = checks.check_samples(samples, scope)
         problems += findings.errors
         warnings += findings.warnings
+        for sample, entry in config.evaluation.items():
+            findings = check_truth(sample, entry["truth"], entry["confident"], contigs, config.reference)
+            problems += findings.errors
+            warnings += findings.warnings
     bed = None
     if config.regions:
         bed, errors, more = intervals.parse_bed(config.regions, contigs)

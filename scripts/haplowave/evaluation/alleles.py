@@ -151,9 +151,15 @@ def _write_alleles(path: Path, sample: str, contigs: Mapping[str, int], options:
                 quality = "." if record.qual is None else f"{record.qual:g}"
                 info = f"PARENT={next(serial)};FIRST={first};LAST={last};BASES={bases or '.'};COPIES={copies};PLOIDY={ploidy}"
                 output.write(f"{record.contig}\t{record.pos}\t.\t{ref}\t{alt}\t.\t.\t{info};QUALITY={quality}\n")
-        if not seen and not set(file.header.contigs) & set(contigs):
-            raise UserError(f"{path}: none of its contigs is in the reference; chr1 and 1, for example, are different names")
+        if not seen:
+            require_shared_contig(path, file, contigs)
     return skipped
+
+
+def require_shared_contig(path: Path, file: pysam.VariantFile, contigs: Mapping[str, int]) -> None:
+    """Raise UserError where the header names no contig of the reference (`contigs`)."""
+    if not set(file.header.contigs) & set(contigs):
+        raise UserError(f"{path}: none of its contigs is in the reference; chr1 and 1, for example, are different names")
 
 
 def _counts(record: pysam.VariantRecord, options: EvaluationOptions) -> bool:

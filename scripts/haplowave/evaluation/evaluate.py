@@ -6,11 +6,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from haplowave.errors import UserError
 from haplowave.evaluation import alleles, summary
+from haplowave.evaluation.inputs import read_confident
 from haplowave.evaluation.matching import Side, match
 from haplowave.evaluation.options import EvaluationOptions
-from haplowave.io.intervals import Interval, merge, parse_bed
 from haplowave.io.reference import Reference, index_paths, open_reference
 
 
@@ -30,7 +29,7 @@ def evaluate(
     Raises UserError for files that cannot be read or do not fit the reference.
     """
     genome = open_reference(reference, index_dir)
-    regions = None if confident is None else read_confident(confident, truth, genome)
+    regions = None if confident is None else read_confident(confident, truth, genome.contigs, reference)
     tally = summary.Tally(sample, summary.Confident(regions))
     unresolved = 0
     with _workspace(genome, index_dir) as (folder, fasta):
@@ -51,22 +50,6 @@ def evaluate(
         print(f"{unresolved} neighbourhoods were too complex for haplotypes; exact matches alone count there", file=sys.stderr)
     summary.write(output, tally, genome.contigs)
     return tally
-
-
-def read_confident(path: Path, truth: Path, genome: Reference) -> list[Interval]:
-    """The confident regions on the reference's contigs; the BED may name others that the truth set knows.
-
-    Raises UserError for a bad line, and where no contig of the BED is in the reference.
-    """
-    with alleles.open_vcf(truth) as file:
-        known = {name: contig.length or sys.maxsize for name, contig in file.header.contigs.items()}
-    intervals, errors, _ = parse_bed(path, {**known, **genome.contigs})
-    if errors:
-        raise UserError(errors[0])
-    inside = [interval for interval in intervals if interval.contig in genome.contigs]
-    if intervals and not inside:
-        raise UserError(f"{path}: names contig {intervals[0].contig}, which is not in {genome.path}; use the same build and names")
-    return merge(inside, genome.contigs)
 
 
 @contextlib.contextmanager
