@@ -71,11 +71,11 @@ def _runs(problem: Problem) -> cigar.Runs:
     if device.kind == "cpu":  # its own programs for distances are faster than sweeps that stop halfway
         pieces, found = cut(device, planes), find("auto", device)(problem)
         problem.notes["strategy"] = "bitparallel"
-        return cigar.runs(operations(device, planes, pieces, found))
+        return cigar.runs(operations(device, planes, pieces, found, problem.count))
     front, pieces = choose(problem, planes, keep=True)
     if front is None:
         problem.notes["strategy"] = "bitparallel"
-        return cigar.runs(operations(device, planes, pieces))
+        return cigar.runs(operations(device, planes, pieces, tally=problem.count))
     finish(problem, front, max(planes.lengths))
     edits, matches = front.path()
     both = np.empty(2 * len(edits), np.uint8)

@@ -5,6 +5,8 @@ and the path crosses where the sum is least. Both halves' costs are then known, 
 depth run side by side.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pyopencl as cl
 
@@ -15,14 +17,18 @@ from haplowave.opencl import Device
 
 LEAF = 512
 LEAVES_AT_ONCE = 2048
+RECTANGLES_AT_ONCE = 16384  # two tasks each; devices limit the second dimension of a launch to 65,535
 MATCH, SUBSTITUTION, A_ONLY, B_ONLY = range(4)
 
 
-def operations(device: Device, planes: Planes, pieces: np.ndarray, distance: int | None = None) -> np.ndarray:
+def operations(
+    device: Device, planes: Planes, pieces: np.ndarray, distance: int | None = None, tally: Callable[[int], None] = lambda cells: None
+) -> np.ndarray:
     """uint8, the steps of one optimal path from start to end (0 match, 1 substitution, 2 symbol of a only, 3 of b only).
 
     pieces: cuts of both strings (as `anchors.cut`), whose costs bound the distance. Where they sum to the distance (known, or known
     after the first split), paths through the pieces make an optimal one, and the rest of the matrix is not looked at again.
+    tally: is told how many cells each step computed.
     """
     bound = int(pieces[:, 4].sum())
     open_ones = pieces if bound == distance else np.array([[0, 0, *planes.lengths, bound if distance is None else distance]], np.int64)
@@ -34,20 +40,26 @@ def operations(device: Device, planes: Planes, pieces: np.ndarray, distance: int
         closed.append(open_ones[small])
         rest = open_ones[~small]
         tall = rest[:, 2] > 2 * rest[:, 3]  # not as soon as higher than wide: most of a depth should go into one sweep
-        open_ones = np.concatenate([_split(device, planes, rest[~tall], False), _split(device, planes, rest[tall], True)])
+        open_ones = np.concatenate(
+            [np.empty((0, 5), np.int64)]
+            + [
+                _split(device, planes, part[start : start + RECTANGLES_AT_ONCE], swapped, tally)
+                for part, swapped in ((rest[~tall], False), (rest[tall], True))
+                for start in range(0, len(part), RECTANGLES_AT_ONCE)
+            ]
+        )
         if not settled and len(open_ones) and int(open_ones[:, 4].sum()) == bound:
             open_ones = pieces
         settled = True
     leaves = np.concatenate(closed)
     leaves = leaves[(leaves[:, 2] > 0) | (leaves[:, 3] > 0)]
     leaves = leaves[np.argsort(leaves[:, 0] + leaves[:, 1], kind="stable")]
+    tally(int((leaves[:, 2] * leaves[:, 3]).sum()))
     return _trace(device, planes, leaves)
 
 
-def _split(device: Device, planes: Planes, rectangles: np.ndarray, swapped: bool) -> np.ndarray:
+def _split(device: Device, planes: Planes, rectangles: np.ndarray, swapped: bool, tally: Callable[[int], None]) -> np.ndarray:
     """Halves (top, left, height, width, cost) of rectangles, split at the middle column; swapped: at the middle row."""
-    if len(rectangles) == 0:
-        return np.empty((0, 5), np.int64)
     if swapped:
         rectangles = rectangles[:, [1, 0, 3, 2, 4]]
     top, left, height, width, cost = rectangles.T
@@ -56,8 +68,9 @@ def _split(device: Device, planes: Planes, rectangles: np.ndarray, swapped: bool
     forward = np.stack([top, left, height, half, one, width, cost], axis=1)
     backward = np.stack([top + height - 1, left + width - 1, height, width - half, -one, width, cost], axis=1)
     tasks = np.stack([forward, backward], axis=1).reshape(-1, 7)
-    sweep = Sweep(device, planes, tasks, shape_for(device, int(height.max())), swapped)
+    sweep = Sweep(device, planes, tasks, shape_for(device, int(height.max()), int(cost.sum())), swapped)
     sweep.run()
+    tally(sweep.cells())
     total, row, first = sweep.meetings().T
     if (total > cost).any():
         raise RuntimeError("an alignment's halves cost more than its whole: the bound was not one")

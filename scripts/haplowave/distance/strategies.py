@@ -36,6 +36,9 @@ class Problem:
     cells: int = 0
     notes: dict[str, object] = field(default_factory=dict)
 
+    def count(self, cells: int) -> None:
+        self.cells += cells
+
     def report(self, done: float, bound: int | None = None) -> None:
         if self.progress is not None:
             self.progress(done, bound)
