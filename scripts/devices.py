@@ -4,6 +4,7 @@ import argparse
 
 from haplowave import cli
 from haplowave.opencl import list_devices
+from haplowave.pairhmm.engines import choose
 
 _COLUMNS = ("index", "kind", "units", "memory_gib", "fp64", "subgroups", "kernel", "name")
 
@@ -11,7 +12,9 @@ _COLUMNS = ("index", "kind", "units", "memory_gib", "fp64", "subgroups", "kernel
 def main(arguments: argparse.Namespace) -> None:
     rows = [_COLUMNS]
     for index, device in enumerate(list_devices(arguments.threads)):
-        kernel = f"lanes x{device.vector_width}" if device.kind == "cpu" else "skewed"
+        kernel = choose(device)
+        if kernel == "lanes":
+            kernel += f" x{device.vector_width}"
         fp64 = "yes" if device.has_fp64 else "no"
         memory = f"{device.global_memory / 2**30:.1f}"
         name = f"{device.name} [{device.platform_name}]"

@@ -11,7 +11,7 @@ import numpy as np
 
 from haplowave.pairhmm.engines import Work
 
-_FULL = 0.7  # share of a group's cells in use from which `shared` beats `mixed`
+_FULL = 0.5  # share of a group's cells in use from which `shared` beats `mixed`, which makes the parameters of a row anew for every pair
 _ALIKE = 0.8  # share of a family's reads times haplotypes that must be asked for, to be one block
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
