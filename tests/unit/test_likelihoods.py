@@ -182,15 +182,20 @@ def test_empty_tables(tmp_path):
     assert run(paths, tmp_path / "out.parquet").num_rows == 0
 
 
-def test_command(tables, tmp_path):
-    output = tmp_path / "out.parquet"
-    command = [sys.executable, str(SCRIPT), "--device", "cpu", "--threads", "2", "--output", str(output), "--batch-size", "100"]
-    for name, path in zip(("haplotypes", "reads", "distances"), tables, strict=True):
-        command += [f"--{name}", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "pairs pruned" in done.stdout
-    assert "GCUPS" in done.stdout
+def test_command_gives_the_same_bytes_with_any_threads_and_batch(tables, tmp_path):
+    written = []
+    for threads, batch_size in ((1, 100), (2, 100_000)):
+        output = tmp_path / f"{threads}.parquet"
+        command = [sys.executable, str(SCRIPT), "--device", "cpu", "--threads", str(threads), "--batch-size", str(batch_size)]
+        command += ["--output", str(output)]
+        for name, path in zip(("haplotypes", "reads", "distances"), tables, strict=True):
+            command += [f"--{name}", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert "pairs pruned" in done.stdout
+        assert "GCUPS" in done.stdout
+        written.append(output.read_bytes())
+    assert written[0] == written[1]
     assert read_table(output, "likelihoods").num_rows == read_table(tables[2], "distances").num_rows
 
 
