@@ -93,6 +93,23 @@ def test_anchors_of_a_mutated_string_make_a_close_bound(device):
     assert found <= problem.notes["bound"] <= 1.05 * found
 
 
+def test_a_bound_from_outside_narrows_the_front_and_not_the_result(device):
+    rng = np.random.default_rng(21)
+    a = rng.integers(0, 4, 20_000).astype(np.uint8)
+    b = mutate(rng, a, 0.06, 4).astype(np.uint8)
+    cells, expected = [], 0
+    for slack in (None, 30, 0):
+        front = wavefront.Front(device, upload(device, command_queue(device), a, b))
+        if slack is not None:
+            front.advance(100)
+            front.tighten(expected + slack)
+        assert front.advance(20_000)
+        expected = front.distance if slack is None else expected
+        assert front.distance == expected
+        cells.append(front.cells)
+    assert cells[2] < cells[1] < 0.8 * cells[0]
+
+
 def test_published_distances(shared_data, device):
     for a, b, expected in expected_distances(shared_data / "edit_distance", 100_000):
         names = ANY_DEVICE if len(a) < 20_000 else ["bitparallel"]

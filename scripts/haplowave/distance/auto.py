@@ -85,6 +85,7 @@ def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front 
     problem.report(0.0, bound)
     affordable = not keep or bound * bound / KEEP_EVERY * front.width < device.global_memory / 8
     if affordable and price.wavefront(min(bound, limit)) <= price.sweep(m, n, min(bound, limit)):
+        front.tighten(bound)
         return front, pieces
     problem.cells += front.cells
     return None, pieces

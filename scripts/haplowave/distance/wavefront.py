@@ -148,6 +148,13 @@ class Front:
                 self._look()
         return self.distance is not None
 
+    def tighten(self, bound: int) -> None:
+        """Tell the front an upper bound of the distance: diagonals from which the end is farther are left out from now on."""
+        self._look()
+        if self.distance is None and bound < self.bound:
+            self.bound = bound
+            cl.enqueue_copy(self.queue, self.control, np.array([bound], np.int32), dst_offset=4)
+
     def _look(self) -> None:
         control = np.empty(4, np.int32)
         cl.enqueue_copy(self.queue, control, self.control)
