@@ -14,7 +14,7 @@ GUIDE_HALF = 1024  # rows on each side of the guiding path
 _WAVEFRONT_CELL = 0.8e-9
 _TILE_CELL = 1 / 100e9
 _SYMBOL = 8e-9
-_START = 5e-3
+_START = 1.5e-3
 SMALL = 4e8  # matrix cells that are swept sooner than a path through them is found
 NEAR = 1 << 20  # cells that one core computes in about a millisecond
 
@@ -75,7 +75,9 @@ def tiles_are_faster(problem: Problem, edits: int, expected: float) -> bool:
     m, n = len(problem.a), len(problem.b)
     cores = max(1, problem.device.threads)
     ahead = ((expected / 2) ** 2 - (edits / 2) ** 2) * _WAVEFRONT_CELL * (2 / min(2, cores))
-    tiles = (0.6 * max(m, n) * expected + 4 * GUIDE_HALF * max(m, n)) * _TILE_CELL / cores + (m + n) * _SYMBOL + _START
+    if m * n <= SMALL:
+        return ahead > m * n * _TILE_CELL / cores + _START
+    tiles = (0.6 * max(m, n) * expected + 4 * GUIDE_HALF * max(m, n)) * _TILE_CELL / cores + (m + n) * _SYMBOL + 3 * _START
     return ahead > tiles
 
 
@@ -107,6 +109,7 @@ class Meeting:
         self.problem = problem
         self.m, self.n = len(problem.a), len(problem.b)
         self.fronts = Wavefronts(problem.device, problem.a, problem.b)
+        self.history: list[tuple[int, int]] = []  # edits and rows covered, after every stretch
 
     def run(self, give_up: Callable[[int, float], bool] | None = None) -> int | None:
         """The distance, or maximum + 1, or None where `give_up(edits so far, expected distance)` said so."""
@@ -131,7 +134,7 @@ class Meeting:
             known, edits = now, 2 * target
             if edits >= limit:
                 return limit + 1
-            expected = edits * self.m / max(covered, 1)
+            expected = self._expected(edits, *now)
             self.problem.report(min(0.99, (edits / expected) ** 2))
             if give_up is not None and give_up(edits, expected):
                 return None
@@ -142,6 +145,21 @@ class Meeting:
                 target, known = max(self.fronts.r), (self.fronts.front(0), self.fronts.front(1))
                 edits = sum(self.fronts.r)
             target = self._next_target(target, expected)
+
+    def _expected(self, edits: int, forward: Front, backward: Front) -> float:
+        """The distance if the rows ahead cost what those of the second half of the edits so far did.
+
+        At most 8 times what they would cost at the rate of all rows so far: a long gap covers no rows, and must not look like the
+        end. Where the fronts have passed each other on different diagonals, a gap lies between them: twice the edits so far.
+        """
+        gap = abs(self.n - self.m)
+        covered = int(forward.rows.max()) + int(backward.rows.max())
+        self.history.append((edits, covered))
+        if covered >= self.m:
+            return max(2 * edits, gap)
+        half = max((past for past in self.history if past[0] <= edits / 2), default=(0, 0))
+        rate = (edits - half[0]) / max(covered - half[1], 1)
+        return max(gap, min(edits + (self.m - covered) * rate, 8 * edits * self.m / max(covered, 1)))
 
     @staticmethod
     def _next_target(target: int, expected: float) -> int:
