@@ -30,6 +30,7 @@ rule all:
 
 onstart:
     check_device()
+    remove_partial(PLAN.config.results)
 
 
 onsuccess:

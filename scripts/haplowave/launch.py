@@ -1,5 +1,6 @@
 """What the Snakefile does before and after its jobs: plan or stop with one line a problem, check the device, say where things are."""
 
+import shutil
 import sys
 from collections.abc import MutableMapping, Sequence
 from pathlib import Path
@@ -40,6 +41,13 @@ def require_device(spec: str) -> None:
         select(spec)
     except UserError as error:
         sys.exit(f"haplowave: error: {error}")
+
+
+def remove_partial(results: Path) -> None:
+    """Remove what killed jobs of an earlier run left beside their outputs; only where no other run writes into `results`."""
+    ours = [results / name for name in ("calls", "evaluation", "intervals", "reference", "tables")]
+    for left in [*results.glob(".partial-*"), *(left for folder in ours for left in folder.rglob(".partial-*"))]:
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def closing_lines(results: Path, state: str) -> list[str]:

@@ -129,6 +129,20 @@ def test_a_genotyping_threshold_reruns_the_genotyper_only(finished: Path) -> Non
     assert "Compute PairHMM likelihoods" not in printed
 
 
+def test_a_run_clears_away_what_killed_jobs_left(simulated: Path, tmp_path: Path) -> None:
+    left = [tmp_path / "results" / place / ".partial-abcdefgh" for place in ("", "tables/reads", "calls/chunks", "evaluation/child")]
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / "00001.parquet").write_text("half")
+    (tmp_path / "results/mine").mkdir()
+    theirs = tmp_path / "results/mine/.partial-x"
+    theirs.mkdir()
+    run = ("--configfile", simulated / "config.yaml", "--cores", "1", "--config", f"results={tmp_path}/results")
+    succeed(*run, "--until", "scatter_intervals", cwd=tmp_path)
+    assert not any(folder.exists() for folder in left)
+    assert theirs.exists()
+
+
 def test_calls_do_not_depend_on_cores_chunks_batches_or_pruning(finished: Path, tmp_path: Path) -> None:
     wanted = (finished / "results/calls/all.vcf.gz").read_bytes()
     truth_free = {"samples": finished / "samples.tsv", "reference": finished / "ref.fa", "results": tmp_path / "out"}

@@ -8,7 +8,7 @@ ROOT = Path(str(workflow.current_basedir)).parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from haplowave import __version__ as VERSION
-from haplowave.launch import closing_lines, plan_or_exit, require_device
+from haplowave.launch import closing_lines, plan_or_exit, remove_partial, require_device
 
 # a workflow that imports this one brings its own configuration
 DEFAULT = ROOT / "config" / "config.yaml" if workflow.modifier.is_main_snakefile() else None
