@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from haplowave.distance.cpu_guide import guide_path
-from haplowave.distance.cpu_long import auto, bitparallel, wfa
-from haplowave.distance.cpu_tiles import NO_LIMIT, Band, Shape, Sweep, Texts, ukkonen_band
+from haplowave.distance.cpu_long import auto, bitparallel, shape_for, wfa
+from haplowave.distance.cpu_tiles import NO_LIMIT, Band, Shape, Sweep, Texts, mask_bytes, ukkonen_band
 from haplowave.distance.cpu_wavefront import Wavefronts
 from haplowave.distance.reference import edit_distance
 from haplowave.distance.strategies import Problem, find
@@ -109,6 +109,17 @@ def test_vectors_of_four_words(cpu, monkeypatch):
     for kind in ("mutated", "unrelated", "shuffled"):
         a, b = pair(rng, kind)
         assert bitparallel(Problem(a, b, cpu)) == edit_distance(a, b)
+
+
+def test_little_local_memory(cpu, monkeypatch):
+    monkeypatch.setattr(cpu, "local_memory", 16_384)
+    rng = np.random.default_rng(22)
+    a = rng.integers(0, 7, 2500).astype(np.uint8)
+    b = mutate(rng, a, 0.3, 7)
+    texts = Texts(cpu, a, b)
+    shape = shape_for(texts, 30_000)
+    assert mask_bytes(texts, shape) <= 16_384 < mask_bytes(texts, Shape(4, 2048))
+    assert bitparallel(Problem(a, b, cpu)) == edit_distance(a, b)
 
 
 _PROBE = """

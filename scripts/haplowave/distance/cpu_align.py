@@ -31,7 +31,7 @@ def cpu_runs(problem: Problem) -> cigar.Runs | None:
 def _tile_runs(problem: Problem) -> cigar.Runs | None:
     texts = Texts(problem.device, problem.a, problem.b)
     limit = upper_bound(texts, problem)
-    shape = shape_for(limit)
+    shape = shape_for(texts, limit)
     band = ukkonen_band(texts, shape, limit)
     if int((band.high - band.low + 1).sum()) * border_bytes(texts, shape) > min(BORDERS, problem.device.max_allocation):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from haplowave.distance import bitparallel_tiles
 from haplowave.distance.checkpoint import Checkpoint
 from haplowave.distance.cpu_guide import band_around, guide_path
-from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, ukkonen_band
+from haplowave.distance.cpu_tiles import Shape, Sweep, Texts, fitting, ukkonen_band
 from haplowave.distance.cpu_wavefront import FIRST, Front, Wavefronts, met
 from haplowave.distance.strategies import Problem, register
 
@@ -42,7 +42,7 @@ def bitparallel(problem: Problem) -> int:
     limit = bound if problem.maximum is None else min(bound, problem.maximum)
     if abs(texts.n - texts.m) > limit:
         return limit + 1
-    shape = shape_for(limit)
+    shape = shape_for(texts, limit)
     sweep = Sweep(texts, shape, ukkonen_band(texts, shape, limit), limit)
     if checkpoint is not None:
         checkpoint.restore(sweep)
@@ -90,7 +90,7 @@ def upper_bound(texts: Texts, problem: Problem) -> int:
     """Cost of a real alignment: that inside a narrow band around the guiding path."""
     if texts.m * texts.n <= SMALL:
         return max(texts.m, texts.n)
-    shape = Shape(2, 1024) if texts.n < 1 << 17 else Shape(4, 2048)
+    shape = fitting(texts, Shape(2, 1024) if texts.n < 1 << 17 else Shape(4, 2048))
     sweep = Sweep(texts, shape, band_around(texts, shape, guide_path(texts), GUIDE_HALF))
     sweep.run()
     bound = sweep.score()
@@ -98,8 +98,9 @@ def upper_bound(texts: Texts, problem: Problem) -> int:
     return max(texts.m, texts.n) if bound is None else min(bound, max(texts.m, texts.n))
 
 
-def shape_for(limit: int) -> Shape:
-    return Shape(2, 1024) if limit < 20_000 else Shape(4, 2048)
+def shape_for(texts: Texts, limit: int) -> Shape:
+    """Tiles for a sweep below `limit`: small ones where the band is narrow, so that there are enough for all cores."""
+    return fitting(texts, Shape(2, 1024) if limit < 20_000 else Shape(4, 2048))
 
 
 class Meeting:

@@ -88,7 +88,7 @@ class Sweep:
         self.state = {name: self._buffer(array) for name, array in state.items()}
         self._band = [self._buffer(array) for array in (band.low, band.high)]  # a kernel does not keep its arguments alive
         border = [buffer for name, buffer in self.state.items() if name != "done"]
-        spare = cl.LocalMemory(8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors))
+        spare = cl.LocalMemory(mask_bytes(texts, shape))
         arguments = (
             texts.rows, np.int64(texts.words), texts.b, *border, *self._band, self.state["done"],
             np.int64(texts.m), np.int64(texts.n), np.int64(limit), np.int32(0), np.int32(0), spare, np.int32(keep), *self._kept(band, keep),
@@ -153,7 +153,7 @@ class Sweep:
             cl.Buffer(texts.device.context, cl.mem_flags.READ_WRITE, size)
             for size in (border_bytes(texts, self.shape), 2 * wide * self.rows // 8, texts.m + texts.n, 8)
         )
-        spare = cl.LocalMemory(8 * texts.planes * (self.shape.width + 3 * texts.lanes * self.shape.vectors))
+        spare = cl.LocalMemory(mask_bytes(texts, self.shape))
         trace = kernel(texts.program(self.shape), "trace")
         trace(
             self.queue, (1,), (1,), texts.rows, np.int64(texts.words), texts.a, texts.b, *self._band, np.int64(texts.m), np.int64(texts.n),
@@ -169,6 +169,18 @@ class Sweep:
         done = np.empty(self.sizes["done"] // 4, np.int32)
         cl.enqueue_copy(self.queue, done, self.state["done"])
         return int(done.sum()) * self.rows * self.shape.width
+
+
+def mask_bytes(texts: Texts, shape: Shape) -> int:
+    """Local memory of one tile: a word a plane and column."""
+    return 8 * texts.planes * (shape.width + 3 * texts.lanes * shape.vectors)
+
+
+def fitting(texts: Texts, shape: Shape) -> Shape:
+    """`shape`, narrower where the device's local memory is small."""
+    while shape.width > 64 and mask_bytes(texts, shape) > texts.device.local_memory:
+        shape = Shape(shape.vectors, shape.width // 2)
+    return shape
 
 
 def border_bytes(texts: Texts, shape: Shape) -> int:
