@@ -56,67 +56,104 @@ typedef struct {
 #define READS_VALUE \
     {offsets, bases, base_q, insertion_q, deletion_q, gap_q, symbols, quality, mm_inverse, log2_match, log2_mm}
 
+#define LOAD(array) JOIN(vload, V)(0, array)
+#define AS_REALS JOIN(as_, REALS)
+#define AS_INTEGERS JOIN(as_, INTEGERS)
+
 /* What the lanes carry from row to row while parameters are made. */
 typedef struct {
     long offset[V];
     int length[V];
-    REAL a[V];        /* A_i/s_i of the row before */
-    REAL deletion[V]; /* md of the row before */
-    REAL start[V];
-    double log2_scale[V];
+    int key[V]; /* gap qualities that `enter` to `log2_mm` belong to */
+    int shortest;
+    REALS a;        /* A_i/s_i of the row before */
+    REALS deletion; /* md of the row before */
+    REALS start;
+    REAL enter[V], ii[V], continued[V], insertion[V], md[V];
+    double log2_mm[V], log2_scale[V];
 } Lanes;
 
 /* Parameters of one row of all lanes. u and v belong to the row before. */
 typedef struct {
-    REAL r[V], b[V], ii[V], u[V], v[V];
-    INTEGER symbol[V];
+    REALS r, b, ii, u, v;
+    INTEGERS symbol;
 } Row;
 
 void open_lanes(const Reads* reads, __global const int* members, Lanes* lanes)
 {
+    lanes->shortest = 1 << 30;
     for (int lane = 0; lane < V; lane++) {
         int read = members[lane];
         lanes->offset[lane] = read < 0 ? 0 : reads->offsets[read];
         lanes->length[lane] = read < 0 ? -1 : (int)(reads->offsets[read + 1] - reads->offsets[read]);
-        lanes->a[lane] = lanes->deletion[lane] = lanes->start[lane] = 0;
+        lanes->shortest = min(lanes->shortest, lanes->length[lane]);
         lanes->log2_scale[lane] = 0;
+        lanes->key[lane] = -1;
+        lanes->enter[lane] = lanes->ii[lane] = lanes->continued[lane] = lanes->insertion[lane] = lanes->md[lane] = 0;
     }
+    lanes->a = lanes->deletion = lanes->start = 0;
 }
 
-void make_row(const Reads* reads, Lanes* lanes, int i, Row* row)
+void gap_qualities(const Reads* reads, Lanes* lanes, int lane, int key)
 {
-    for (int lane = 0; lane < V; lane++) {
-        row->r[lane] = row->b[lane] = row->ii[lane] = row->u[lane] = row->v[lane] = 0;
-        row->symbol[lane] = 0;
-        if (i < lanes->length[lane]) {
-            long at = lanes->offset[lane] + i;
-            int base = reads->base_q[at] & 127, insertion = reads->insertion_q[at] & 127;
-            int deletion = reads->deletion_q[at] & 127, gap = reads->gap_q[at] & 127;
-            int both = insertion * 128 + deletion;
-            REAL over_mm = reads->mm_inverse[both];
-            REAL enter = reads->quality[gap].leave * over_mm;
-            REAL a = lanes->a[lane];
-            row->symbol[lane] = reads->symbols[reads->bases[at]];
-            row->r[lane] = reads->quality[base].mismatch_ratio;
-            row->ii[lane] = reads->quality[gap].gap;
-            row->b[lane] = row->ii[lane] * a * reads->quality[insertion].gap_inverse;
-            row->u[lane] = enter * a;
-            row->v[lane] = enter * lanes->deletion[lane];
-            if (i == 0) lanes->start[lane] = enter;
-            lanes->a[lane] = reads->quality[insertion].gap * reads->quality[base].match_inverse * over_mm;
-            lanes->deletion[lane] = reads->quality[deletion].gap;
-            lanes->log2_scale[lane] += reads->log2_match[base] + reads->log2_mm[both];
-        } else if (i == lanes->length[lane]) {
-            row->symbol[lane] = SUM_SYMBOLS;
-            row->ii[lane] = 1;
-            row->u[lane] = lanes->a[lane];
-        }
-    }
+    const int both = key >> 7;
+    __global const Quality* gap = reads->quality + (key & 127);
+    const REAL over_mm = reads->mm_inverse[both];
+    lanes->key[lane] = key;
+    lanes->enter[lane] = gap->leave * over_mm;
+    lanes->ii[lane] = gap->gap;
+    lanes->continued[lane] = gap->gap * reads->quality[both >> 7].gap_inverse;
+    lanes->insertion[lane] = reads->quality[both >> 7].gap * over_mm;
+    lanes->md[lane] = reads->quality[both & 127].gap;
+    lanes->log2_mm[lane] = reads->log2_mm[both];
 }
 
-#define LOAD(array) JOIN(vload, V)(0, array)
-#define AS_REALS JOIN(as_, REALS)
-#define AS_INTEGERS JOIN(as_, INTEGERS)
+Row make_row(const Reads* reads, Lanes* lanes, int i)
+{
+    REAL ratio[V], match_inverse[V];
+    INTEGER symbol[V];
+    for (int lane = 0; lane < V; lane++) {
+        if (i >= lanes->length[lane]) {
+            ratio[lane] = match_inverse[lane] = 0;
+            symbol[lane] = i == lanes->length[lane] ? SUM_SYMBOLS : 0;
+            continue;
+        }
+        const long at = lanes->offset[lane] + i;
+        const int base = reads->base_q[at] & 127;
+        const int key = (reads->insertion_q[at] & 127) << 14 | (reads->deletion_q[at] & 127) << 7 | (reads->gap_q[at] & 127);
+        if (key != lanes->key[lane]) gap_qualities(reads, lanes, lane, key);
+        symbol[lane] = reads->symbols[reads->bases[at]];
+        ratio[lane] = reads->quality[base].mismatch_ratio;
+        match_inverse[lane] = reads->quality[base].match_inverse;
+        lanes->log2_scale[lane] += reads->log2_match[base] + lanes->log2_mm[lane];
+    }
+    Row row;
+    const REALS enter = LOAD(lanes->enter), a = lanes->a;
+    row.symbol = LOAD(symbol);
+    row.r = LOAD(ratio);
+    row.ii = LOAD(lanes->ii);
+    row.b = LOAD(lanes->continued) * a;
+    row.u = enter * a;
+    row.v = enter * lanes->deletion;
+    if (i == 0) lanes->start = enter;
+    lanes->a = LOAD(lanes->insertion) * LOAD(match_inverse);
+    lanes->deletion = LOAD(lanes->md);
+    if (i >= lanes->shortest) { /* some lanes are at their sum, or behind it */
+        INTEGER live[V], sum[V];
+        for (int lane = 0; lane < V; lane++) {
+            live[lane] = i < lanes->length[lane] ? -1 : 0;
+            sum[lane] = i == lanes->length[lane] ? -1 : 0;
+        }
+        const INTEGERS is_live = LOAD(live), is_sum = LOAD(sum);
+        const REALS zero = 0;
+        row.b = is_live ? row.b : zero;
+        row.v = is_live ? row.v : zero;
+        row.u = is_live ? row.u : is_sum ? a : zero; /* A_R/s_R */
+        row.ii = is_live ? row.ii : is_sum ? (REALS)1 : zero;
+        if (i == 0) lanes->start = is_live ? lanes->start : zero;
+    }
+    return row;
+}
 
 /* The sum of t[R,j] of one lane from the last border: K behind the sum's row, and t of the last column where no column came after it. */
 REAL sum_of(__global const REAL* border, int lane, int length, bool full)
@@ -162,21 +199,15 @@ ONE_ITEM __kernel void shared(READS_ARGUMENTS, __global const uchar* haplotypes,
         Lanes lanes;
         open_lanes(&reads, members + index * V, &lanes);
         for (int i = 0; i < rows; i++) {
-            Row row;
-            make_row(&reads, &lanes, i, &row);
+            const Row row = make_row(&reads, &lanes, i);
             __global REALS* p = parameters + (long)i * stride;
-            if (i) { p[1 - stride] = LOAD(row.u); p[2 - stride] = LOAD(row.v); }
-            p[0] = LOAD(row.b);
+            if (i) { p[1 - stride] = row.u; p[2 - stride] = row.v; }
+            p[0] = row.b;
             p[1] = p[2] = 0;
-            p[3] = LOAD(row.ii);
-            REALS r = LOAD(row.r);
-            INTEGERS symbol = LOAD(row.symbol);
-            for (int s = 0; s < symbol_count; s++) {
-                INTEGER set = hap_symbols[s];
-                p[4 + s] = (symbol & set) != 0 ? (REALS)1 : r;
-            }
+            p[3] = row.ii;
+            for (int s = 0; s < symbol_count; s++) p[4 + s] = (row.symbol & (INTEGERS)hap_symbols[s]) != 0 ? (REALS)1 : row.r;
         }
-        const REALS top = LOAD(lanes.start) * scale;
+        const REALS top = lanes.start * scale;
         for (int lane = 0; lane < V; lane++) log2_scales[index * V + lane] = lanes.log2_scale[lane];
 
         for (int h = 0; h < task.z; h++) {
@@ -252,18 +283,17 @@ ONE_ITEM __kernel void mixed(READS_ARGUMENTS, __global const uchar* haplotypes, 
         Lanes lanes;
         open_lanes(&reads, lane_reads + index * V, &lanes);
         for (int i = 0; i < rows; i++) {
-            Row row;
-            make_row(&reads, &lanes, i, &row);
+            const Row row = make_row(&reads, &lanes, i);
             __global REALS* p = parameters + (long)i * 6;
-            if (i) { p[1 - 6] = LOAD(row.u); p[2 - 6] = LOAD(row.v); }
-            p[0] = LOAD(row.b);
+            if (i) { p[1 - 6] = row.u; p[2 - 6] = row.v; }
+            p[0] = row.b;
             p[1] = p[2] = 0;
-            p[3] = LOAD(row.ii);
-            p[4] = LOAD(row.r);
-            p[5] = AS_REALS(LOAD(row.symbol));
+            p[3] = row.ii;
+            p[4] = row.r;
+            p[5] = AS_REALS(row.symbol);
             border[2 * i] = border[2 * i + 1] = 0;
         }
-        const REALS top = LOAD(lanes.start) * scale;
+        const REALS top = lanes.start * scale;
         for (int strip = 0; strip < columns; strip += NC) {
             REALS m[NC], J[NC], t[NC];
             INTEGERS set[NC];
