@@ -56,8 +56,9 @@ def test_reads_and_haplotypes_of_many_strips(device, shape, precision):
     assert_right(outcome, work, TOLERANCE[precision])
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp64"])
-def test_a_long_deletion_survives_where_another_path_leads_for_long(device, shape, precision):
+@pytest.mark.parametrize(("precision", "block"), [("fp32", 8), ("fp64", 4)])
+def test_a_long_deletion_survives_where_another_path_leads_for_long(device, shape, precision, block):
+    shape = dataclasses.replace(shape, long_block=block)
     rng = np.random.default_rng(2)
     left, middle, right = (rng.choice(BASES, size) for size in (300, 150, 900))
     reads = make_reads([np.concatenate([left, right])], rng, base=(30, 41), indel=(45, 46))

@@ -107,6 +107,8 @@ inline void rescale(real *t, real *J, real *m, real *t_left, real *t_out, real *
     real largest = *t_left;
 #pragma unroll
     for (int k = 0; k < N; ++k) largest = fmax(largest, fmax(t[k], J[k]));
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) largest = fmax(largest, fmax(t_out[r], K_out[r])); // earlier rows of the block may be far above
     if (largest == 0) {
         *exponent = EMPTY;
         return;

@@ -31,16 +31,19 @@ class Chunk:
         self._reads: list[cl.Event] = []
         self._alive: list[object] = []
         self._pending: list[cl.Event] = []
+        self._shared: list[cl.Event] = []
+        self._mark: cl.Event | None = None
         self.strange = self.zeros(1, np.int32)
         """Set by the kernels when a read has a letter that they do not know."""
 
-    def put(self, array: np.ndarray) -> cl.Buffer:
-        """A buffer with the content of `array`, uploaded without waiting."""
+    def put(self, array: np.ndarray, shared: bool = False) -> cl.Buffer:
+        """A buffer with the content of `array`, uploaded without waiting. `shared`: kernels of several forks read it."""
         array = np.ascontiguousarray(array)
         buffer = cl.Buffer(self.queues.context, cl.mem_flags.READ_ONLY, max(array.nbytes, 4))
         self._alive += [array, buffer]
         if array.nbytes:
-            self._pending.append(cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False))
+            uploaded = cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
+            (self._shared if shared else self._pending).append(uploaded)
         return buffer
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
@@ -59,11 +62,15 @@ class Chunk:
         """Zero the first `size` bytes, before the kernels that follow."""
         cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, size)
 
+    def mark(self) -> None:
+        """What has been enqueued so far comes before everything that is forked."""
+        self._mark = cl.enqueue_marker(self._queue)
+        self._queue.flush()
+
     def fork(self, line: int) -> None:
-        """What follows runs in a queue of its own (`line` counts through them), after all kernels of the first queue so far."""
+        """What follows runs in a queue of its own (`line` counts through them), after what was marked."""
         self._queue = self.queues.kernels[line % len(self.queues.kernels)]
-        if self._queue is not self.queues.kernels[0]:
-            self._pending.append(cl.enqueue_marker(self.queues.kernels[0]))
+        self._pending += [self._mark, *self._shared]
 
     def result(self, which: np.ndarray | slice, count: int, buffer: cl.Buffer, dtype: np.dtype) -> None:
         """Read `count` results from `buffer` when they are ready; they belong to the pairs `which` of the chunk."""

@@ -79,8 +79,9 @@ class Runner:
         """Enqueue everything for `pairs` (int, (n, 2)), indices into `reads` and `haplotypes`, which hold nothing else. No waiting."""
         chunk = Chunk(self.queues, where)
         prepared = self._prepare_reads(reads, chunk)
+        chunk.mark()
         rows, columns = reads.bases.lengths, haplotypes.lengths
-        data = chunk.put(haplotypes.data)
+        data = chunk.put(haplotypes.data, shared=True)
         for line, bucket in enumerate(buckets(rows, columns, pairs, self.settings, self.kind.precision)):
             chunk.fork(line)
             inside = pairs[bucket.which]
