@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pairhmm_cases import BASES, assert_right, case, make_reads, mutated, reference, small_shape
 
 from haplowave.opencl import select
-from haplowave.pairhmm import log10_likelihoods, skewed, tuning
+from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.skewed_plan import buckets, long_jobs, short_jobs
@@ -131,6 +131,21 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     monkeypatch.setattr(Runner, "launch", stingy)
     assert skewed.run(work, device, "fp32", shape).log10.tobytes() == expected.tobytes()
     assert max(sizes) > 30 >= min(sizes)
+
+
+def test_tuning_measures_what_it_stores(device, shape, monkeypatch, tmp_path):
+    monkeypatch.setattr(tuning_measure, "_COLUMNS", (4,))
+    monkeypatch.setattr(tuning_measure, "_BLOCKS", (2,))
+    monkeypatch.setattr(tuning, "built_in", lambda device: shape)
+    monkeypatch.setenv("HAPLOWAVE_TUNING", str(tmp_path / "folder" / "tuning.json"))
+    lines = []
+    measured = tuning_measure.measure(device, 1e4, lines.append)
+    tuning.store(device, measured)
+    assert tuning.settings(device) == measured
+    assert len(lines) == 4
+    assert all(rate > 0 for rates in (measured.rates, measured.long_rates) for kept in rates.values() for rate in kept.values())
+    (tmp_path / "folder" / "tuning.json").write_text("[")
+    assert tuning.settings(device) == shape
 
 
 def test_a_job_follows_the_strip_to_its_left(shape):

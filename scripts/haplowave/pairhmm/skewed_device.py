@@ -144,7 +144,7 @@ class Runner:
         exponents = chunk.empty(jobs.partials if bucket.long else 1, np.int32)
         arguments = [prepared.rows, prepared.gaps, self.real.type(prepared.gap), self.real.type(2.0**scale_log2), masks[0], job_buffer]
         arguments += [prepared.reads, masks[1], prepared.starts, groups, np.int32(len(jobs.groups)), counters, partials]
-        block = self.settings.long_block if bucket.long else self.settings.block
+        block = self.settings.long_block if bucket.long and self.kind.precision == "fp32" else self.settings.block
         defines = self.defines | self.shape(bucket.columns) | {"ROWS": block}
         if bucket.long:
             arguments += [exponents, *self._borders(jobs, chunk)]

@@ -26,7 +26,7 @@ class Settings:
     groups_a_unit: int = 4
     """Work-groups a compute unit holds at once."""
     block: int = 2
-    """Rows that a lane computes at a time (2, 4 or 8); `long_block`: in the variant LONG."""
+    """Rows that a lane computes at a time (2, 4 or 8); `long_block`: in the variant LONG with FP32."""
     long_block: int = 4
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
@@ -62,10 +62,10 @@ _NVIDIA = Settings(
     long_block=8,
     rates={
         "fp32": {32: 4.56, 30: 4.58, 27: 4.38, 22: 4.25},
-        "fp64": {20: 2.03, 16: 1.88},
+        "fp64": {20: 2.03, 16: 1.88, 14: 1.83},
     },
-    long_rates={"fp32": {32: 3.6, 22: 3.38}, "fp64": {16: 1.25}},
-    registers={"fp32": 128, "fp64": 168, "long fp32": 168, "long fp64": 168},
+    long_rates={"fp32": {32: 3.6, 22: 3.38}, "fp64": {12: 1.32}},
+    registers={"fp32": 128, "fp64": 168, "long fp32": 168, "long fp64": 128},
 )
 """Rates in TCUPS on an H200."""
 

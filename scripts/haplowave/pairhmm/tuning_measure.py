@@ -12,8 +12,8 @@ from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _COLUMNS = (8, 12, 16, 20, 24, 28, 32)
-_BLOCKS = (2, 4)
-_WORTH = 0.6  # a number of columns below this share of the best rate is not kept
+_BLOCKS = (2, 4, 8)
+_WORTH = 0.85  # a number of columns below this share of the best rate is not kept
 
 
 def measure(device: Device, cells: float, report: Callable[[str], None] = print) -> Settings:
@@ -23,7 +23,7 @@ def measure(device: Device, cells: float, report: Callable[[str], None] = print)
     for long in (False, True):
         field, block_field = ("long_rates", "long_block") if long else ("rates", "block")
         best: tuple[float, int, dict[str, dict[int, float]]] = (0.0, 0, {})
-        for block in _BLOCKS:
+        for block in _BLOCKS if long else _BLOCKS[:2]:
             rates = {}
             for precision in precisions:
                 tried = dataclasses.replace(base, **{block_field: block})
