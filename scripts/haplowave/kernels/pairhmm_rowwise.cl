@@ -52,7 +52,7 @@ inline real power(real x) {
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-#ifdef VARIANT_INTEL
+#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
 __attribute__((intel_reqd_sub_group_size(W)))
 #endif
 void rowwise(__global const uchar *restrict bases, __global const uchar *restrict base_quals,

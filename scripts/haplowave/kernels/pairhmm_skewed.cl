@@ -80,7 +80,7 @@ __kernel
 #ifndef FREE_SIZE
 __attribute__((reqd_work_group_size(LANES, 1, 1)))
 #endif
-#ifdef VARIANT_INTEL
+#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
 __attribute__((intel_reqd_sub_group_size(W)))
 #endif
 void skewed(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap, const real scale,
