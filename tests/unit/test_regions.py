@@ -118,6 +118,19 @@ def test_filtered_reads_do_not_count_and_are_counted_once_by_reason(tmp_path):
     assert dict(counts["s"]) == expected
 
 
+@pytest.mark.parametrize("change", [{"cigar": "100S"}, {"cigar": "100I"}, {"cigar": "3D100S"}, {"start": 2950}])
+def test_malformed_records_are_left_out_and_counted(tmp_path, change):
+    """No base aligned, or past the end of the contig."""
+    sequence = random_sequence(3000, 9)
+    good = tile("c", sequence, [], 100, 20)
+    reference = write_reference(tmp_path / "ref.fa", {"c": sequence})
+    bam = write_bam(tmp_path / "a.bam", {"c": 3000}, [*good, good[9] | {"name": "bad"} | change])
+    world = open_reference(reference), SampleSource("s", 2, "illumina", [(str(bam), open_alignments(bam, reference))])
+    counts = {"s": Counter()}
+    assert list(find_regions([world[1]], world[0], "c", 0, 3000, RegionOptions(), RULES, counts)) == []
+    assert counts["s"] == {"passed": len(good), "malformed": 1}
+
+
 def test_a_truncated_or_damaged_bam_is_one_clear_error(tmp_path):
     sequence = random_sequence(60_000, 7)
     rng = np.random.default_rng(8)

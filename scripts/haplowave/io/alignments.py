@@ -48,7 +48,8 @@ def _name(file: pysam.AlignmentFile) -> str:
 
 
 _UNMAPPED, _SECONDARY, _QC_FAIL, _DUPLICATE = 0x4, 0x100, 0x200, 0x400
-REASONS = ("unmapped", "secondary", "qc_fail", "duplicate", "low_mapping_quality", "no_sequence", "passed")
+REASONS = ("unmapped", "secondary", "qc_fail", "duplicate", "low_mapping_quality", "malformed", "passed")
+_ALIGNED = (0, 7, 8)  # CIGAR operations M, = and X
 
 
 def why_dropped(read: pysam.AlignedSegment, min_mapping_quality: int) -> str:
@@ -65,9 +66,16 @@ def why_dropped(read: pysam.AlignedSegment, min_mapping_quality: int) -> str:
     # 255 means "not available" (SAM specification 1.4): GATK drops such reads as well.
     if read.mapping_quality < min_mapping_quality or read.mapping_quality == 255:
         return "low_mapping_quality"
+    return "passed" if _is_well_formed(read) else "malformed"
+
+
+def _is_well_formed(read: pysam.AlignedSegment) -> bool:
+    """Whether a record has bases, aligns some of them and ends on its contig (among what GATK's WellformedReadFilter asks)."""
     if not read.query_length or not read.reference_length:
-        return "no_sequence"
-    return "passed"
+        return False
+    if not any(operation in _ALIGNED for operation, _ in read.cigartuples):
+        return False
+    return read.reference_end <= read.header.get_reference_length(read.reference_name)
 
 
 def passing_reads(
