@@ -24,7 +24,7 @@ def test_records(small, capsys, tmp_path):
     made = pairhmm_cpu_sets.synthetic(20, 30)
     path = tmp_path / "set.txt"
     pairhmm_cpu_sets.write_testcases(path, made, 1)
-    records = pairhmm_cpu.run(_arguments("--text", str(path)))
+    records = pairhmm_cpu.run(_arguments("--size", "152x304", "--text", str(path)))
     assert {record["experiment"] for record in records} == {"152 x 304", "set.txt"}
     assert {record["precision"] for record in records} == {"fp32", "fp64"}
     keys = {"experiment", "device", "kernel", "precision", "read_length", "haplotype_length", "pairs", "seconds", "gcups"}

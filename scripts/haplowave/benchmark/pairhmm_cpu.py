@@ -23,10 +23,10 @@ _COLUMNS = ("experiment", "engine", "precision", "threads", "pairs", "mcells", "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Flags of this suite."""
-    parser.add_argument("--size", action="append", default=[], metavar="RxH", help="read x haplotype length (default: a range of them)")
-    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also measure the testcases of this file")
-    parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also measure these")
+    """Flags of this suite: what to measure (default: synthetic pairs of a range of sizes) and how."""
+    parser.add_argument("--size", action="append", default=[], metavar="RxH", help="synthetic pairs: read x haplotype length")
+    parser.add_argument("--text", action="append", default=[], metavar="FILE", help="the testcases of this file")
+    parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="the pairs of two tables")
     parser.add_argument("--rounds", type=int, default=9, help="times that each engine computes each set, in turns (default: 9)")
     parser.add_argument("--gkl", action="store_true", help="also measure Intel GKL (Debian: libgkl-java, libgkl-jni, a JDK of 17 or newer)")
 
@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> list[dict]:
     from haplowave.opencl import select
 
     device = select("cpu" if arguments.device == "auto" else arguments.device, arguments.threads)
-    sizes = [_size(text) for text in arguments.size] or (SIZES[:1] if arguments.quick else SIZES)
+    given = arguments.size or arguments.text or arguments.tables
+    sizes = [_size(text) for text in arguments.size] if given else SIZES[: 1 if arguments.quick else None]
     sets = [synthetic(*size) for size in sizes]
     sets += [testcases(path) for path in arguments.text] + [tables(*paths) for paths in arguments.tables]
     records = []
