@@ -9,7 +9,7 @@ from haplowave.opencl import Device
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.model import QUALITY_MASK, Tables, tables
 from haplowave.pairhmm.skewed_plan import Bucket, Jobs, buckets, long_jobs, short_jobs
-from haplowave.pairhmm.tuning import Settings, options
+from haplowave.pairhmm.tuning import Settings, exchange_variant, options
 from haplowave.sequences import Reads, Sequences
 
 LETTERS = b"ACGT"
@@ -72,7 +72,7 @@ class Runner:
 
     def shape(self, columns: int) -> dict[str, int]:
         """Definitions of a kernel with `columns` a lane."""
-        variant = _VARIANTS[self.device.subgroup_variant]
+        variant = _VARIANTS[exchange_variant(self.device)]
         return {f"VARIANT_{variant}": 1, "W": self.settings.warp, "WARPS": self.settings.warps, "N": columns}
 
     def launch(self, reads: Reads, haplotypes: Sequences, pairs: np.ndarray, where: slice) -> Chunk:

@@ -74,7 +74,14 @@ def built_in(device: Device) -> Settings:
     """What is used where nothing was measured."""
     if device.is_nvidia:
         return _NVIDIA
-    return _PORTABLE if device.subgroup_variant == "local" else Settings()
+    if exchange_variant(device) == "local":
+        return _PORTABLE
+    return Settings(warp=16 if "intel" in device.platform_name.lower() else 32)
+
+
+def exchange_variant(device: Device) -> str:
+    """As Device.subgroup_variant, but 'local' on CPUs: a sub-group gains nothing there, and one compiler fails on the long form."""
+    return "local" if device.kind == "cpu" else device.subgroup_variant
 
 
 def settings(device: Device) -> Settings:
