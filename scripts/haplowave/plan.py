@@ -95,6 +95,13 @@ def _file_problems(config: Config, samples: Sequence[Sample]) -> list[str]:
             problems.append(f"config key evaluation.{sample}: is not a sample of {config.samples}; it has {', '.join(sorted(names))}")
         wanted += [(f"evaluation.{sample}.{kind}", path) for kind, path in entry.items() if path is not None]
     problems += [f"config key {key}: no such file {path}; correct the path" for key, path in wanted if not path.is_file()]
+    named = [("samples", config.samples), ("results", config.results), *wanted]
+    named += [("samples", path) for sample in samples for path in sample.reads]
+    problems += [
+        f"config key {key}: {path} holds a brace, which Snakemake takes for a wildcard; rename it"
+        for key, path in named
+        if path is not None and set("{}") & set(str(path))
+    ]
     place = next(folder for folder in (config.results, *config.results.parents) if folder.exists())
     if not (place.is_dir() and os.access(place, os.W_OK)):
         what = "is not a folder" if not place.is_dir() else "cannot be written"

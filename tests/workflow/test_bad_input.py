@@ -51,6 +51,23 @@ def test_results_that_are_no_folder(data: Path) -> None:
     assert error_of(data, results="ref.fa/x") == f"config key results: {data}/ref.fa is not a folder; choose another folder"
 
 
+def test_a_path_that_snakemake_takes_for_a_pattern(data: Path) -> None:
+    assert error_of(data, results="out{x}").startswith(f"config key results: {data}/out{{x}} holds a brace")
+
+
+def test_a_cram_of_another_reference(data: Path) -> None:
+    pysam.view("-C", "-T", str(data / "ref.fa"), "-o", str(data / "x.cram"), str(data / "child.illumina.bam"), catch_stdout=False)
+    pysam.index(str(data / "x.cram"))
+    shift = str.maketrans("ACGTacgt", "CGTAcgta")
+    lines = (data / "ref.fa").read_text().splitlines()
+    (data / "other.fa").write_text("".join((line if line.startswith(">") else line.translate(shift)) + "\n" for line in lines))
+    sheet = write_sheet(data / "s.tsv", ("child", "x.cram", "illumina"))
+    done = snakemake("--configfile", write_config(data / "x.yaml", samples=sheet, reference=data / "other.fa"), "--cores", "1", cwd=data)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
+    assert "or the reference is not the one that the CRAM was written with" in done.stdout
+
+
 def test_missing_index(data: Path) -> None:
     (data / "father.hifi.bam.bai").unlink()
     assert "father.hifi.bam: has no index; run 'samtools index" in error_of(data)

@@ -37,9 +37,10 @@ def fetch_reads(file: pysam.AlignmentFile, contig: str, start: int, end: int) ->
             previous = read.reference_start
             yield read
     except (OSError, ValueError) as error:
+        also = ", or the reference is not the one that the CRAM was written with" if file.is_cram else ""
         raise UserError(
             f"{_name(file)}: cannot be read at {contig}:{start + 1}-{end} ({error}); the file or its index is damaged, copy it again or "
-            "run 'samtools index'"
+            f"run 'samtools index'{also}"
         ) from error
 
 
