@@ -133,6 +133,18 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     assert max(sizes) > 30 >= min(sizes)
 
 
+def test_a_pair_is_not_touched_by_the_one_before(device, shape):
+    """Insertion qualities that jump make J as large as it can be; whatever that does, the next pair starts afresh."""
+    work = case(11, 30, 8, (1, 63), (1, 32), indel=(6, 94))
+    together = skewed.run(work, device, "fp32", shape)
+    assert_right(together, work, TOLERANCE["fp32"])
+    one_by_one = [
+        skewed.run(Work(work.reads, work.haplotypes, work.pairs[[index]]), device, "fp32", shape) for index in range(0, len(work.pairs), 9)
+    ]
+    assert [outcome.log10.tobytes() for outcome in one_by_one] == [value.tobytes() for value in together.log10[::9]]
+    assert not skewed.run(work, device, "fp64", shape).unsafe.any()
+
+
 def test_tuning_measures_what_it_stores(device, shape, monkeypatch, tmp_path):
     monkeypatch.setattr(tuning_measure, "_COLUMNS", (4,))
     monkeypatch.setattr(tuning_measure, "_BLOCKS", (2,))

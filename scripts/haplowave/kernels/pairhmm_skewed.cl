@@ -60,7 +60,7 @@ typedef int2 job_type; // read, haplotype
 #else
 #define LARGEST 4e37f
 #define LIMIT 120
-#define TOP 100
+#define TOP 90 // J may be 2^29 above t where insertion qualities vary
 #endif
 #define SLACK 24                // exponents that the largest number may be off before a lane is scaled
 #ifndef CHECK_STEPS
@@ -192,15 +192,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     if (!(begin < LARGEST)) begin = 0; // sums could overflow; a result of zero says so
                     begin /= (real)haplotype.y;
 #pragma unroll
-                    for (int k = 0; k < N; ++k) m[k] = 0;
+                    for (int k = 0; k < N; ++k) { t[k] = J[k] = begin; m[k] = 0; } // padding takes t from J, a first row ignores J
                     const uint padding = read.z % ROWS;
-                    if (padding) { // such a row takes t from J
-#pragma unroll
-                        for (int k = 0; k < N; ++k) J[k] = begin;
-                    } else { // the first row's b is 0: whatever J is, it goes
-#pragma unroll
-                        for (int k = 0; k < N; ++k) t[k] = begin;
-                    }
                     t_left = begin;
 #pragma unroll
                     for (int r = 0; r < ROWS; ++r) if (!sub && r + 1 == padding) t_in[r] = begin; // row 0 for the first row

@@ -14,9 +14,9 @@ from haplowave.sequences import Reads, Sequences
 
 LETTERS = b"ACGT"
 READ_BLOCK = 8  # rows that reads are padded to, as in the kernels
-SCALE_LOG2 = {("fp32", False): 120, ("fp64", False): 1020, ("fp32", True): 100, ("fp64", True): 900}
-"""log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_skewed.cl)."""
-_SMALLEST = {("fp32", False): 1e-28, ("fp64", False): 1e-280, ("fp32", True): 1e-37, ("fp64", True): 1e-37}
+SCALE_LOG2 = {("fp32", False): 100, ("fp64", False): 980, ("fp32", True): 90, ("fp64", True): 900}
+"""log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_skewed.cl). J may be 2^29 above it."""
+_SMALLEST = {("fp32", False): 1e-34, ("fp64", False): 1e-292, ("fp32", True): 1e-37, ("fp64", True): 1e-37}
 _BORDER_SLACK = 16  # blocks that may be read past the end of a border
 _ITEMS = 64  # work-items a read in pairhmm_prepare.cl
 _VARIANTS = {"nvidia-ptx": "NVIDIA", "khr": "KHR", "intel": "INTEL", "local": "LOCAL"}
