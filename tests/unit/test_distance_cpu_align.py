@@ -53,6 +53,17 @@ def test_paths_through_wavefronts(cpu, kind, seed, leaf, monkeypatch):  # noqa: 
     assert cigar.replay(path, a, b)
 
 
+def test_rows_of_64_bits(cpu, monkeypatch):  # noqa: F811
+    """What strings of a billion symbols take."""
+    monkeypatch.setattr("haplowave.distance.cpu_wavefront.WIDE", 0)
+    monkeypatch.setattr(cpu_align, "LEAF", 100)
+    monkeypatch.setattr(cpu_align, "tiles_are_faster", lambda *_: False)
+    a, b = strings(7, "mutated")
+    path = cpu_runs(Problem(a, b, cpu))
+    assert path.edits == edit_distance(a, b) == Meeting(Problem(a, b, cpu)).run()
+    assert cigar.replay(path, a, b)
+
+
 def test_longer_strings_take_both_ways(cpu):  # noqa: F811
     rng = np.random.default_rng(5)
     a = rng.integers(65, 69, 60_000).astype(np.uint8)

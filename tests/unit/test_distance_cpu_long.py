@@ -19,7 +19,7 @@ from haplowave.opencl import Device, select
 from haplowave.opencl.device import KERNELS
 
 STRATEGIES = [wfa, bitparallel, auto]
-SHAPES = [Shape(1, 64), Shape(1, 256), Shape(2, 128), Shape(4, 512)]
+SHAPES = [Shape(1, 64), Shape(2, 128), Shape(4, 512)]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def mutate(rng: np.random.Generator, text: np.ndarray, rate: float, symbols: int
 
 
 def pair(rng: np.random.Generator, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    symbols = int(rng.choice([1, 2, 4, 5, 30, 256]))
+    symbols = int(rng.choice([2, 4, 5, 256]))
     a = rng.integers(0, symbols, int(rng.integers(0, 3000))).astype(np.uint8)
     if kind == "unrelated":
         return a, rng.integers(0, symbols, int(rng.integers(0, 3000))).astype(np.uint8)

@@ -32,8 +32,8 @@ def expected(queries: Sequences, targets: Sequences, pairs: np.ndarray, mode: st
 
 
 @pytest.mark.parametrize("mode", ["infix", "global"])
-@pytest.mark.parametrize("symbols", [1, 2, 4, 5, 256])
-@pytest.mark.parametrize("longest", [70, 256, 700])
+@pytest.mark.parametrize("symbols", [2, 4, 5, 256])
+@pytest.mark.parametrize("longest", [200, 700])
 def test_equal_to_the_oracle(mode, symbols, longest):
     rng = np.random.default_rng([longest, symbols])
     queries, targets = [], []

@@ -9,7 +9,7 @@ from haplowave.distance import cigar
 from haplowave.distance.alphabet import kernel, readable
 from haplowave.distance.cpu_long import Meeting, shape_for, tiles_are_faster, upper_bound
 from haplowave.distance.cpu_tiles import Sweep, Texts, border_bytes, ukkonen_band
-from haplowave.distance.cpu_wavefront import Front, Wavefronts, spared
+from haplowave.distance.cpu_wavefront import SOURCE, Front, Wavefronts, offsets, spared
 from haplowave.distance.strategies import Problem
 
 LEAF = 1500  # edits whose fronts are all kept
@@ -127,17 +127,16 @@ def _leaves(problem: Problem, pieces: list[Piece]) -> tuple[np.ndarray, np.ndarr
 def _trail(problem: Problem, texts: list[cl.Buffer], pieces: list[Piece]) -> list[tuple[np.ndarray, np.ndarray]]:
     if not pieces:
         return []
-    device, wide = problem.device, max(len(problem.a), len(problem.b)) >= (1 << 30) - 1024
+    device, (kind, names) = problem.device, offsets(max(len(problem.a), len(problem.b)))
     edits = np.array([piece.edits for piece in pieces], np.int32)
     fields = np.array([(piece.top, piece.left, piece.m, piece.n) for piece in pieces], np.int64)
     steps = edits.astype(np.int64)
     begins = [np.concatenate([[0], np.cumsum(size)]) for size in ((steps + 1) * (steps + 5), 2 * steps + 32, steps + 1)]
     front, spare, out = (int(begin[-1]) for begin in begins)
-    sizes = (front * (8 if wide else 4), spare, out, 4 * out)
+    sizes = (front * np.dtype(kind).itemsize, spare, out, 4 * out)
     fronts, more, kinds, matches = (cl.Buffer(device.context, cl.mem_flags.READ_WRITE, max(16, size)) for size in sizes)
-    names = {"offset_t": "long", "uoffset_t": "ulong"} if wide else {"offset_t": "int", "uoffset_t": "uint"}
     inputs = [readable(device, array) for array in (fields, edits, *begins)]
-    trail = kernel(device.build("distance_cpu_wavefront.cl", names), "trail")
+    trail = kernel(device.build(SOURCE, names), "trail")
     trail(device.queue, (len(pieces),), (1,), *texts, *inputs[:2], fronts, inputs[2], more, inputs[3], kinds, matches, inputs[4])
     host = np.empty(out, np.uint8), np.empty(out, np.int32)
     for array, buffer in zip(host, (kinds, matches), strict=True):

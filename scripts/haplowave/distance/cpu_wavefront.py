@@ -10,6 +10,7 @@ from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_wavefront.cl"
 FIRST = 256  # edits from each end before the first look
+WIDE = (1 << 30) - 1024  # symbols from which rows take 64 bits
 _SPARE = 80  # bytes behind a string that the kernel may read
 
 
@@ -31,10 +32,8 @@ class Wavefronts:
 
     def __init__(self, device: Device, a: np.ndarray, b: np.ndarray):
         self.device, self.m, self.n = device, len(a), len(b)
-        wide = max(self.m, self.n) >= (1 << 30) - 1024
-        self.type = np.int64 if wide else np.int32
+        self.type, names = offsets(max(self.m, self.n))
         self._texts = [readable(device, spared(text)) for text in (a, b, a[::-1], b[::-1])]
-        names = {"offset_t": "long", "uoffset_t": "ulong"} if wide else {"offset_t": "int", "uoffset_t": "uint"}
         program = device.build(SOURCE, names)
         self._advance, self._meet = kernel(program, "advance"), kernel(program, "meet")
         self._at = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, 16)
@@ -102,6 +101,13 @@ class Wavefronts:
     def _offset(self, end: int, r: int, diagonal: int) -> int:
         size = 2 * self._reach + 5
         return ((2 * end + (r & 1)) * size + diagonal + self._reach + 2) * np.dtype(self.type).itemsize
+
+
+def offsets(longest: int) -> tuple[type, dict[str, str]]:
+    """The type of rows for strings of that length, and the kernels' names of it."""
+    if longest >= WIDE:
+        return np.int64, {"offset_t": "long", "uoffset_t": "ulong"}
+    return np.int32, {"offset_t": "int", "uoffset_t": "uint"}
 
 
 def met(forward: Front, backward: Front, m: int, n: int) -> int:
