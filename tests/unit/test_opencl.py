@@ -96,3 +96,13 @@ def test_a_home_that_cannot_be_written_does_not_matter(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1 1\n-")
     assert [entry.name[:15] for entry in tmp_path.iterdir()] == ["haplowave-pocl-"]
+
+
+@pytest.mark.parametrize(
+    "module", ["haplowave.distance", "haplowave.pairhmm", "haplowave.calling.distances", "haplowave.calling.likelihoods"]
+)
+def test_no_module_imports_pyopencl_before_its_environment_is_set(module):
+    environment = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "PYTHONPATH": str(SCRIPTS)}
+    program = f"import {module}, pyopencl; print(pyopencl._PYOPENCL_NO_CACHE)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, timeout=60)
+    assert done.stdout == "True\n", done.stderr
