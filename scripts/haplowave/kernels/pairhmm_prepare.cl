@@ -58,8 +58,11 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
     wide sum = 0;
     for (uint i = item; i < length; i += ITEMS) {
         const uint at = begin + i, row = block * ROWS + padding + i;
-        const uint code = codes[bases[at]];
-        if (code == 255) *strange = 1;
+        uint code = codes[bases[at]];
+        if (code == 255) { // the host starts again with more letters; until then any code that the tables have
+            *strange = 1;
+            code = LETTERS;
+        }
         const uint q = base_quals[at * strides.x] & 127u, iq = insertion_quals[at * strides.y] & 127u;
         const uint dq = deletion_quals[at * strides.z] & 127u, gq = gap_quals[at * strides.w] & 127u;
         const wide a = GAP(iq) * INVERSE_MM(iq, dq) * INVERSE_MATCH(q);
@@ -75,7 +78,7 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
             u = enter * a;
             v = enter * GAP(dq);
         }
-        rows[4 * (size_t)row] = with_code((real)RATIO(q), code & 15u);
+        rows[4 * (size_t)row] = with_code((real)RATIO(q), code);
         rows[4 * (size_t)row + 1] = (real)b;
         rows[4 * (size_t)row + 2] = (real)u;
         rows[4 * (size_t)row + 3] = (real)v;
