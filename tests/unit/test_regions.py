@@ -1,13 +1,11 @@
 """Active regions: what makes one, where it ends, and that no cut of the genome changes it."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from alignment_data import random_sequence, tile, write_bam, write_reference
 
 from haplowave.calling.aligned_read import BaseRules
-from haplowave.calling.regions import Region, SampleSource, find_regions
+from haplowave.calling.regions import Region, SampleSource, Scanner, find_regions
 from haplowave.errors import UserError
 from haplowave.io.alignments import open_alignments
 from haplowave.io.reference import open_reference
@@ -39,7 +37,7 @@ def world(tmp_path_factory):
 
 def regions_of(world, start: int = 0, end: int = LENGTH, options: RegionOptions | None = None) -> list[Region]:
     reference, sample = world
-    return list(find_regions([sample], reference, "c", start, end, options or RegionOptions(), RULES, {"s": Counter()}))
+    return list(find_regions(Scanner([sample], reference, options or RegionOptions(), RULES), "c", start, end))
 
 
 def test_regions_hold_the_variants_and_whole_repeats(world):
@@ -107,15 +105,15 @@ def test_filtered_reads_do_not_count_and_are_counted_once_by_reason(tmp_path):
     reference = write_reference(tmp_path / "ref.fa", {"c": sequence})
     bam = write_bam(tmp_path / "a.bam", {"c": 3000}, reads)
     sample = SampleSource("s", 2, "illumina", [(str(bam), open_alignments(bam, reference))])
-    counts = {"s": Counter()}
+    scanner = Scanner([sample], open_reference(reference), RegionOptions(), RULES)
     found = []
     for start in range(0, 3000, 1000):
-        found += find_regions([sample], open_reference(reference), "c", start, start + 1000, RegionOptions(), RULES, counts)
+        found += find_regions(scanner, "c", start, start + 1000)
     assert found == []
     short = len(tile("c", sequence, [], 100, 400))
     dense = len(tile("c", sequence, [], 100, 20))
     expected = dict.fromkeys(["unmapped", "secondary", "qc_fail", "duplicate"], short) | {"low_mapping_quality": dense, "passed": dense}
-    assert dict(counts["s"]) == expected
+    assert scanner.counts["s"] == expected
 
 
 @pytest.mark.parametrize("change", [{"cigar": "100S"}, {"cigar": "100I"}, {"cigar": "3D100S"}, {"start": 2950}])
@@ -125,10 +123,10 @@ def test_malformed_records_are_left_out_and_counted(tmp_path, change):
     good = tile("c", sequence, [], 100, 20)
     reference = write_reference(tmp_path / "ref.fa", {"c": sequence})
     bam = write_bam(tmp_path / "a.bam", {"c": 3000}, [*good, good[9] | {"name": "bad"} | change])
-    world = open_reference(reference), SampleSource("s", 2, "illumina", [(str(bam), open_alignments(bam, reference))])
-    counts = {"s": Counter()}
-    assert list(find_regions([world[1]], world[0], "c", 0, 3000, RegionOptions(), RULES, counts)) == []
-    assert counts["s"] == {"passed": len(good), "malformed": 1}
+    sample = SampleSource("s", 2, "illumina", [(str(bam), open_alignments(bam, reference))])
+    scanner = Scanner([sample], open_reference(reference), RegionOptions(), RULES)
+    assert list(find_regions(scanner, "c", 0, 3000)) == []
+    assert scanner.counts["s"] == {"passed": len(good), "malformed": 1}
 
 
 def test_a_truncated_or_damaged_bam_is_one_clear_error(tmp_path):

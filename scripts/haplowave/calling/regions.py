@@ -4,8 +4,9 @@ A region is decided by the reads that overlap it and its surroundings alone. It 
 starts, so any way of cutting the genome into intervals gives the same regions.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,7 @@ _MARGIN = 1_000
 _MAX_REPEAT = 300
 _MAX_EVENT = 300
 _CLIP_REACH = 20
+_MIN_CLIPS = 3
 _MIN_PADDING = 15
 
 
@@ -77,52 +79,46 @@ class Evidence:
             self.clips[read.end] += 1
 
 
-def find_regions(
-    samples: list[SampleSource],
-    reference: Reference,
-    contig: str,
-    start: int,
-    end: int,
-    options: RegionOptions,
-    rules: BaseRules,
-    counts: dict[str, Counter[str]],
-) -> Iterator[Region]:
-    """Regions of `contig` that start inside [start, end), in order. Memory is bounded by a window, not by the interval.
+@dataclass
+class Scanner:
+    """What regions are found in, and by which rules.
 
-    `counts[sample]` counts the records that start in the interval by the reason they were dropped or 'passed'.
+    `counts[sample]` counts the records that start in a scanned interval by the reason they were dropped or 'passed'.
     """
+
+    samples: list[SampleSource]
+    reference: Reference
+    options: RegionOptions
+    rules: BaseRules
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+def find_regions(scanner: Scanner, contig: str, start: int, end: int) -> Iterator[Region]:
+    """Regions of `contig` that start inside [start, end), in order. Memory is bounded by a window, not by the interval."""
     for block_start in range(start, end, _BLOCK):
         block_end = min(end, block_start + _BLOCK)
-        yield from _block_regions(samples, reference, contig, block_start, block_end, options, rules, counts)
+        yield from _block_regions(scanner, contig, block_start, block_end)
 
 
-def _block_regions(
-    samples: list[SampleSource],
-    reference: Reference,
-    contig: str,
-    start: int,
-    end: int,
-    options: RegionOptions,
-    rules: BaseRules,
-    counts: dict[str, Counter[str]],
-) -> list[Region]:
+def _block_regions(scanner: Scanner, contig: str, start: int, end: int) -> list[Region]:
     """Regions that start in the block; the margin grows until no cluster of signals can reach past the window."""
     left = right = _MARGIN
-    length = reference.contigs[contig]
+    options = scanner.options
+    length = scanner.reference.contigs[contig]
     # A signal outside of the window may reach into it by its whole extent.
     unseen = options.merge_distance + _MAX_REPEAT + _MAX_EVENT
     while True:
         window = Window(contig, max(0, start - left), min(length, end + right), start, end)
-        seen = {sample.name: Counter() for sample in samples}
-        evidence = {sample.name: _collect(sample, reference, window, options, rules, seen[sample.name]) for sample in samples}
-        clusters = _cluster(_signals(samples, evidence, reference, window, options), options.merge_distance)
+        seen = {sample.name: Counter() for sample in scanner.samples}
+        evidence = {sample.name: _collect(sample, scanner, window, seen[sample.name]) for sample in scanner.samples}
+        clusters = _cluster(_signals(scanner, evidence, window), options.merge_distance)
         reach_left = window.start > 0 and any(low - window.start <= unseen and high >= start for low, high, _ in clusters)
         reach_right = window.end < length and any(window.end - high <= options.merge_distance and low < end for low, high, _ in clusters)
         if not (reach_left or reach_right):
             break
         left, right = (left * 2 if reach_left else left), (right * 2 if reach_right else right)
     for name, counter in seen.items():
-        counts[name].update(counter)
+        scanner.counts[name].update(counter)
     bounds = [bound for cluster in clusters for bound in _split(cluster, options.max_region_length)]
     return [region for region in _pad(contig, bounds, length, options) if start <= region.start < end]
 
@@ -138,30 +134,27 @@ class Window:
     block_end: int
 
 
-def _is_reference(record: pysam.AlignedSegment, reference: Reference, contig: str) -> bool:
+def _is_reference(record: pysam.AlignedSegment, bases: Callable[[int, int], np.ndarray]) -> bool:
     """Whether a read has qualities and simply equals the reference: most short reads do, and need no parsing."""
     if len(record.cigartuples) != 1 or record.query_qualities is None:
         return False
-    bases = reference.array(contig, record.reference_start, record.reference_end)
-    return record.query_sequence.encode("ascii") == bases.tobytes()
+    return record.query_sequence.encode("ascii") == bases(record.reference_start, record.reference_end).tobytes()
 
 
-def _collect(
-    sample: SampleSource, reference: Reference, window: Window, options: RegionOptions, rules: BaseRules, seen: Counter[str]
-) -> Evidence:
+def _collect(sample: SampleSource, scanner: Scanner, window: Window, seen: Counter[str]) -> Evidence:
     evidence = Evidence(window.start, np.zeros(window.end - window.start + 1, np.int64))
+    bases = functools.partial(scanner.reference.array, window.contig)
     for path, file in sample.files:
         for record in fetch_reads(file, window.contig, window.start, window.end):
-            reason = why_dropped(record, options.min_mapping_quality)
+            reason = why_dropped(record, scanner.options.min_mapping_quality)
             if window.block_start <= record.reference_start < window.block_end:
                 seen[reason] += 1
             if reason != "passed":
                 continue
-            if _is_reference(record, reference, window.contig):
+            if _is_reference(record, bases):
                 evidence.cover(record.reference_start, record.reference_end)
             else:
-                read = parse(record, path, lambda low, high: reference.array(window.contig, low, high), rules)
-                evidence.add(read, options.min_clip_length)
+                evidence.add(parse(record, path, bases, scanner.rules), scanner.options.min_clip_length)
     return evidence
 
 
@@ -172,33 +165,36 @@ Cluster = tuple[int, int, list[Signal]]
 """(start, end, members): signals that are closer together than the merge distance."""
 
 
-def _signals(
-    samples: list[SampleSource],
-    evidence: dict[str, Evidence],
-    reference: Reference,
-    window: Window,
-    options: RegionOptions,
-) -> list[Signal]:
-    start, end = window.start, window.end
+def _signals(scanner: Scanner, evidence: dict[str, Evidence], window: Window) -> list[Signal]:
+    context = scanner.reference.array(window.contig, window.start, window.end + _MAX_EVENT + _MAX_REPEAT + 1)
     found: set[Signal] = set()
-    context = reference.array(window.contig, start, end + _MAX_EVENT + _MAX_REPEAT + 1)
-    for sample in samples:
+    for sample in scanner.samples:
         shown = evidence[sample.name]
         depth = np.cumsum(shown.depth_steps)
-        for event, count in shown.events.items():
-            if (
-                start <= event[0] < end
-                and len(event[1]) <= _MAX_EVENT
-                and is_frequent(event, count, int(depth[event[0] - start]), sample.ploidy, options)
-            ):
-                found.add(event_extent(event, context, start))
-        for position, count in shown.clips.items():
-            near = depth[max(0, position - start - 1) : max(0, position - start) + 1]
-            if start <= position < end and count >= threshold(
-                int(near.max(initial=0)), options.min_indel_fraction, max(3, options.min_alternative_count), sample.ploidy
-            ):
-                found.add((max(0, position - _CLIP_REACH), position + _CLIP_REACH, "clip"))
+        found.update(_event_signals(shown, depth, context, window, sample.ploidy, scanner.options))
+        found.update(_clip_signals(shown, depth, window, sample.ploidy, scanner.options))
     return sorted(found)
+
+
+def _event_signals(
+    shown: Evidence, depth: np.ndarray, context: np.ndarray, window: Window, ploidy: int, options: RegionOptions
+) -> Iterator[Signal]:
+    for event, count in shown.events.items():
+        if not window.start <= event[0] < window.end or len(event[1]) > _MAX_EVENT:
+            continue
+        if is_frequent(event, count, int(depth[event[0] - window.start]), ploidy, options):
+            yield event_extent(event, context, window.start)
+
+
+def _clip_signals(shown: Evidence, depth: np.ndarray, window: Window, ploidy: int, options: RegionOptions) -> Iterator[Signal]:
+    least = max(_MIN_CLIPS, options.min_alternative_count)
+    for position, count in shown.clips.items():
+        if not window.start <= position < window.end:
+            continue
+        at = position - window.start
+        near = int(depth[max(0, at - 1) : at + 1].max())
+        if count >= threshold(near, options.min_indel_fraction, least, ploidy):
+            yield max(0, position - _CLIP_REACH), position + _CLIP_REACH, "clip"
 
 
 def threshold(depth: int, fraction: float, count: int, ploidy: int) -> int:

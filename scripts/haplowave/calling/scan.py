@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from haplowave.calling.aligned_read import BaseRules
-from haplowave.calling.regions import Region, find_regions
+from haplowave.calling.regions import Region, Scanner, find_regions
 from haplowave.calling.sources import open_samples
 from haplowave.errors import UserError
 from haplowave.files import atomic_path
@@ -41,17 +41,17 @@ def scan(
     intervals.sort(key=lambda interval: (reference.contig_index[interval.contig], interval.start))
     rules = BaseRules(region_options.min_base_quality, read_options.default_base_quality, read_options.trim_quality)
     with open_samples(samples_path, reference_path) as samples, table_writer(regions_path, "regions") as writer:
-        counts = {sample.name: Counter() for sample in samples}
+        scanner = Scanner(samples, reference, region_options, rules)
         waiting: list[Region] = []
         for interval in intervals:
-            for region in find_regions(samples, reference, interval.contig, interval.start, interval.end, region_options, rules, counts):
+            for region in find_regions(scanner, interval.contig, interval.start, interval.end):
                 waiting.append(region)
                 if len(waiting) >= _ROWS_PER_GROUP:
                     writer.append(_columns(waiting, reference))
                     waiting = []
         writer.append(_columns(waiting, reference))
         rows = writer.rows
-    _write_counts(counts_path, counts)
+    _write_counts(counts_path, {sample.name: scanner.counts[sample.name] for sample in samples})
     return rows
 
 
