@@ -15,8 +15,9 @@
 // a strip's right border go through memory with a progress counter a job, and every lane keeps its own exponent (value * 2^exponent),
 // so that nothing underflows. A strip is only waited for when the warp holds no rows of an earlier job: whoever is waited for can go on.
 //
-// rows: r, b, u, v of each row, reads padded at the front to whole READ_BLOCKs, the first of which is one of zeros. The low 4 bits of r are the
-// letter's code (LETTERS letters, then N, then the padding, which mismatches everywhere). masks: LETTERS words a lane of a haplotype.
+// rows: r, b, u, v of each row, reads padded at the front to whole READ_BLOCKs, the first READ_BLOCK is one of zeros. The low 4 bits of r
+// are the letter's code (LETTERS letters, then N, then the padding, which mismatches everywhere). masks: LETTERS words a lane of a
+// haplotype, bit k set where column k is another letter and no N.
 // groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, rows of padding, 0.
 // haplotypes: first lane's masks, length. t[0,j] = starts[read] * scale / length.
 
