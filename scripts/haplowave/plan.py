@@ -110,13 +110,17 @@ def _file_problems(config: Config, samples: Sequence[Sample]) -> list[str]:
 
 
 def _plan(config: Config, samples: Sequence[Sample], indexed: bool, deep: bool) -> Plan:
-    fai, _ = index_paths(config.reference)
+    fai, gzi = index_paths(config.reference)
     source = fai if indexed else _first_alignments(samples)
     contigs = dictionary.read_contigs(source)
     problems: list[str] = []
     warnings: list[str] = []
-    if indexed and deep and not is_bgzipped(config.reference) and (message := dictionary.check_fasta_index(config.reference, fai)):
-        problems.append(message)
+    if indexed and deep:
+        bgzipped = is_bgzipped(config.reference)
+        check = (
+            dictionary.check_bgzipped_index(config.reference, fai, gzi) if bgzipped else dictionary.check_fasta_index(config.reference, fai)
+        )
+        problems += [check] if check else []
     if deep:
         scope = checks.Scope(contigs if indexed else None, bool(config.regions or config.contigs))
         findings = checks.check_samples(samples, scope)

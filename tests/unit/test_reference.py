@@ -3,9 +3,11 @@
 import gzip
 from pathlib import Path
 
+import pysam
 import pytest
 
 from haplowave.errors import UserError
+from haplowave.io.dictionary import check_bgzipped_index
 from haplowave.io.reference import index_reference, open_reference
 
 FASTA = b">a\n" + b"ACGTACGTAC\n" * 30 + b"AC\n>b\nACG\n"
@@ -42,3 +44,19 @@ def test_the_index_may_live_in_another_folder(tmp_path: Path) -> None:
     reference = open_reference(path, tmp_path / "index")
     assert reference.contigs == {"a": 302, "b": 3}
     assert reference.fetch("a", 298, 400) == "ACAC"
+
+
+def test_the_index_of_another_bgzipped_fasta_is_noticed(tmp_path: Path) -> None:
+    plain, path = tmp_path / "r.fa", tmp_path / "r.fa.gz"
+    plain.write_text("".join(f">c{number} x\n" + "ACGTCATG\n" * (3000 + 977 * number) for number in range(9)))
+    pysam.tabix_compress(str(plain), str(path), force=True)
+    pysam.faidx(str(path))
+    names = path, tmp_path / "r.fa.gz.fai", tmp_path / "r.fa.gz.gzi"
+    assert check_bgzipped_index(*names) is None
+    gzi = names[2].read_bytes()
+    names[2].write_bytes(b"123")
+    assert check_bgzipped_index(*names) == f"{path}: cannot be unpacked with its index r.fa.gz.gzi; run 'samtools faidx {path}'"
+    names[2].write_bytes(gzi)
+    plain.write_text(plain.read_text().replace(">c4 x", ">c4 with a longer name"))
+    pysam.tabix_compress(str(plain), str(path), force=True)
+    assert check_bgzipped_index(*names) == f"{names[1]}: does not fit r.fa.gz at contig c4; run 'samtools faidx {path}'"

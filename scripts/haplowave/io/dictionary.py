@@ -1,10 +1,17 @@
 """Names and lengths of contigs, from whichever file has them."""
 
+import bisect
+import gzip
+import struct
+import zlib
 from pathlib import Path
 
 import pysam
 
 from haplowave.errors import UserError
+
+_NAME_LINE = 4096  # longest line of a contig's name that is looked for
+_UNPACKED = 50
 
 
 def read_contigs(path: str | Path) -> dict[str, int]:
@@ -47,11 +54,35 @@ def check_fasta_index(fasta: Path, fai: Path) -> str | None:
             name, length, offset, bases, width = line.split("\t")[:5]
             bases_, width_ = int(bases) or 1, int(width) or 1
             last = int(offset) + max(0, int(length) - 1) // bases_ * width_ + max(0, int(length) - 1) % bases_
-            header = f">{name}".encode()
-            file.seek(max(0, int(offset) - 4096))
-            before = file.read(min(4096, int(offset)))
-            line_ended = before.endswith(b"\n")
-            before = before.rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
-            if last >= size or not line_ended or before.split(maxsplit=1)[:1] != [header]:
+            file.seek(max(0, int(offset) - _NAME_LINE))
+            if last >= size or not _ends_with_name(file.read(min(_NAME_LINE, int(offset))), name):
                 return f"{fai}: does not fit {fasta.name} at contig {name}; run 'samtools faidx {fasta}'"
     return None
+
+
+def check_bgzipped_index(fasta: Path, fai: Path, gzi: Path) -> str | None:
+    """The same for a bgzipped `fasta`, for its first contigs: a block has to be unpacked for each. `gzi`: samtools faidx's, bgzip(1)."""
+    again = f"run 'samtools faidx {fasta}'"
+    try:
+        numbers = struct.unpack(f"<{gzi.stat().st_size // 8}Q", gzi.read_bytes())
+        packed, plain = (0, *numbers[1::2]), (0, *numbers[2::2])
+        if len(packed) != numbers[0] + 1 or len(plain) != len(packed):
+            return f"{gzi}: is no index of bgzipped blocks; {again}"
+        with open(fasta, "rb") as file:
+            for line in fai.read_text(encoding="utf-8").splitlines()[:_UNPACKED]:
+                name, _, offset = line.split("\t")[:3]
+                begin = max(0, int(offset) - _NAME_LINE)
+                block = bisect.bisect_right(plain, begin) - 1
+                file.seek(packed[block])
+                text = gzip.GzipFile(fileobj=file).read(int(offset) - plain[block])[begin - plain[block] :]
+                if not _ends_with_name(text, name):
+                    return f"{fai}: does not fit {fasta.name} at contig {name}; {again}"
+    except (OSError, EOFError, IndexError, ValueError, struct.error, zlib.error):
+        return f"{fasta}: cannot be unpacked with its index {gzi.name}; {again}"
+    return None
+
+
+def _ends_with_name(before: bytes, name: str) -> bool:
+    """Whether `before`, what precedes a contig's first base, ends with the line of its name."""
+    line = before.rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
+    return before.endswith(b"\n") and line.split(maxsplit=1)[:1] == [f">{name}".encode()]
