@@ -28,7 +28,9 @@ def parser() -> ArgumentParser:
     target.add_argument("--distances", type=Path, metavar="PARQUET", help="table of distances, from edit_distances.py; needed to prune")
     target.add_argument("--output", required=True, type=Path, metavar="PARQUET", help="output: table of likelihoods")
     add_arguments(target)
-    target.add_argument("--batch-size", type=int, default=1 << 18, metavar="PAIRS", help="pairs computed together (default: %(default)s)")
+    target.add_argument(
+        "--batch-size", type=cli.positive, default=1 << 18, metavar="PAIRS", help="pairs computed together (default: %(default)s)"
+    )
     cli.add_options(target, PruningOptions)
     return target
 

@@ -22,6 +22,14 @@ def parser(description: str) -> argparse.ArgumentParser:
     return result
 
 
+def positive(text: str) -> int:
+    """The value of a flag that counts something; argparse tells the user what is wrong with another."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is below 1; give 1 or more")
+    return value
+
+
 def _value_type(annotation: typing.Any) -> type:
     members = [member for member in typing.get_args(annotation) if member is not type(None)]
     return members[0] if members else annotation

@@ -53,6 +53,18 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     return bool((np.abs(found[finite] - expected[finite]) <= tolerance).all() and np.isneginf(found[~finite]).all())
 
 
+@pytest.mark.parametrize("reads", [1, 2, 40])
+def test_devices_of_one_model_share_a_call(reads):
+    """Three contexts of one device stand for three devices: the same bits, the same pairs rescued, whatever the shares."""
+    device = select("cpu")
+    case = random_case(11, reads, 5, 260, True, (2, 60))
+    alone = log10_likelihoods(*case, device=device)
+    shared = log10_likelihoods(*case, device=device, others=(Device(device.device), Device(device.device)))
+    assert shared.log10.tobytes() == alone.log10.tobytes()
+    assert shared.how.tolist() == alone.how.tolist()
+    assert (shared.rescued, shared.cells) == (alone.rescued, alone.cells)
+
+
 @SETTINGS
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -21,6 +21,7 @@ rule compute_likelihoods:
         device=opencl("device"),
         kernel=opencl("kernel"),
         precision=opencl("precision"),
+        share="--share-devices" if opencl("share_devices") else "",
         batch_size=opencl("batch_size"),
         options=flags("pruning"),
         version=VERSION,
@@ -29,4 +30,4 @@ rule compute_likelihoods:
     shell:
         "{params.command} --haplotypes {input.haplotypes:q} --reads {input.reads:q} --distances {input.distances:q} "
         "--output {output:q} --device {params.device:q} --threads {threads} --kernel {params.kernel} "
-        "--precision {params.precision} --batch-size {params.batch_size} {params.options:q} > {log:q} 2>&1"
+        "--precision {params.precision} --batch-size {params.batch_size} {params.share} {params.options:q} > {log:q} 2>&1"

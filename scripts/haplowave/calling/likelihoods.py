@@ -31,6 +31,7 @@ class EngineOptions:
     """How pairs are computed; see `haplowave.pairhmm.log10_likelihoods`."""
 
     device: Device
+    others: tuple[Device, ...] = ()
     kernel: str = "auto"
     precision: str = "auto"
     convention: str = "gatk"

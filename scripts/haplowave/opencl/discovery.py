@@ -39,6 +39,11 @@ def select(spec: str | Device = "auto", threads: int | None = None) -> Device:
     return fits[0]
 
 
+def alike(device: Device) -> tuple[Device, ...]:
+    """The other devices of the same model, which give the same bits: what a job can be shared with."""
+    return tuple(other for other in list_devices() if other is not device and other.name == device.name and other.kind == device.kind)
+
+
 def list_devices(threads: int | None = None) -> list[Device]:
     """All devices, fastest first (the order that indices refer to). Raises UserError where there is none. `threads` as in `select`."""
     prepare_environment(threads)

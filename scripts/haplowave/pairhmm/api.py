@@ -1,5 +1,7 @@
 """The Python interface: likelihoods of pairs, each in the cheapest precision that is right."""
 
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +49,7 @@ def log10_likelihoods(
     pairs: np.ndarray | None = None,
     *,
     device: Device | str = "auto",
+    others: Sequence[Device] = (),
     kernel: str = "auto",
     precision: str = "auto",
     convention: str = "gatk",
@@ -56,7 +59,8 @@ def log10_likelihoods(
     """log10 P(read | haplotype) of each pair by GATK's PairHMM (`haplowave.pairhmm.model` has the equations).
 
     pairs: int, shape (n, 2), [read index, haplotype index]; None means every read with every haplotype, reads slowest.
-    device: an OpenCL device or what `haplowave.opencl.select` takes. kernel: 'auto' or a name of ENGINES.
+    device: an OpenCL device or what `haplowave.opencl.select` takes. others: more devices of its model (`haplowave.opencl.alike`), which
+    take equal shares of the cells. kernel: 'auto' or a name of ENGINES.
     precision: 'auto' is GATK's rule (FP32, and FP64 where FP32 falls below 1e-28 of its scale), 'fp32' turns to FP64 only where FP32
     arithmetic itself fails, 'fp64' computes all in FP64. convention: 'gatk' (a mismatch has e/3) or 'raw' (e).
     share_duplicates, share_prefixes: compute equal reads once, equal haplotype beginnings once; results are the same either way.
@@ -74,11 +78,10 @@ def log10_likelihoods(
     chosen = select(device)
     name = engines.choose(chosen) if kernel == "auto" else kernel
     unique, inverse = _unique_pairs(reads, haplotypes, pairs) if share_duplicates else (pairs, None)
-    with device_failures(chosen):
-        ladder = _Ladder(Work(reads, haplotypes, unique, convention, share_prefixes), chosen, name)
-        computed = ladder.climb(precision)
+    work = Work(reads, haplotypes, unique, convention, share_prefixes)
+    computed, rescued = _climb(work, (chosen, *others), name, precision)
     _spread(computed, result, inverse)
-    result.rescued = int((ladder.rescued if inverse is None else ladder.rescued[inverse]).sum())
+    result.rescued = int((rescued if inverse is None else rescued[inverse]).sum())
     result.cells = Work(reads, haplotypes, pairs).cells
     return result
 
@@ -120,6 +123,34 @@ def _spread(computed: Result, result: Result, inverse: np.ndarray | None) -> Non
         values = getattr(computed, name)
         setattr(result, name, values if inverse is None else values[inverse])
     result.cells_computed, result.kernel_seconds = computed.cells_computed, computed.kernel_seconds
+
+
+def _climb(work: Work, devices: Sequence[Device], kernel: str, precision: str) -> tuple[Result, np.ndarray]:
+    """The result and which pairs were rescued, both parallel to `work.pairs`; the devices work at the same time."""
+
+    def run(part: Work, device: Device) -> _Ladder:
+        with device_failures(device):
+            ladder = _Ladder(part, device, kernel)
+            ladder.climb(precision)
+        return ladder
+
+    if len(devices) == 1:
+        ladder = run(work, devices[0])
+        return ladder.result, ladder.rescued
+    with ThreadPoolExecutor(len(devices)) as pool:
+        ladders = list(pool.map(run, _shares(work, len(devices)), devices))
+    results = [ladder.result for ladder in ladders]
+    whole = Result(np.concatenate([result.log10 for result in results]), np.concatenate([result.how for result in results]))
+    whole.cells_computed = sum(result.cells_computed for result in results)
+    whole.kernel_seconds = max(result.kernel_seconds for result in results)
+    return whole, np.concatenate([ladder.rescued for ladder in ladders])
+
+
+def _shares(work: Work, count: int) -> Iterator[Work]:
+    """Runs of pairs with about equal numbers of cells, each with the sequences that it uses."""
+    cells = np.cumsum(work.reads.bases.lengths[work.pairs[:, 0]] * work.haplotypes.lengths[work.pairs[:, 1]])
+    cuts = np.searchsorted(cells, cells[-1] * np.arange(1, count) / count)
+    return (compact(work, pairs) for pairs in np.split(work.pairs, cuts))
 
 
 class _Ladder:

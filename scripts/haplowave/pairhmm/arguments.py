@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import Protocol
 
-from haplowave.opencl import Device, select
+from haplowave.opencl import Device, alike, select
 from haplowave.pairhmm.api import PRECISIONS
 from haplowave.pairhmm.engines import ENGINES
 
@@ -18,8 +18,9 @@ class Totals(Protocol):
 
 
 def add_arguments(target: ArgumentParser) -> None:
-    """--device, --threads, --kernel, --precision, --share-duplicates, --share-prefixes."""
+    """--device, --share-devices, --threads, --kernel, --precision, --share-duplicates, --share-prefixes."""
     target.add_argument("--device", default="auto", help="auto, cpu, gpu, an index or part of a name of devices.py (default: auto)")
+    target.add_argument("--share-devices", action="store_true", help="use all devices of the model of --device together")
     target.add_argument("--threads", type=int, metavar="N", help="threads of a CPU device (default: the cores this process may use)")
     target.add_argument("--kernel", default="auto", choices=("auto", *ENGINES), help="how to compute (default: auto, by the device)")
     target.add_argument(
@@ -37,7 +38,9 @@ def add_arguments(target: ArgumentParser) -> None:
 def engine_arguments(arguments: Namespace) -> dict:
     """Keyword arguments of `log10_likelihoods` from parsed flags."""
     names = ("kernel", "precision", "share_duplicates", "share_prefixes")
-    return {"device": select(arguments.device, arguments.threads)} | {name: getattr(arguments, name) for name in names}
+    device = select(arguments.device, arguments.threads)
+    others = alike(device) if arguments.share_devices else ()
+    return {"device": device, "others": others} | {name: getattr(arguments, name) for name in names}
 
 
 def summary(pairs: int, totals: Totals, seconds: float, device: Device) -> str:
