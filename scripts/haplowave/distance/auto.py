@@ -44,7 +44,7 @@ class Costs:
 def costs(device: Device) -> Costs:
     """Measured on an NVIDIA H200 and on two cores of a server CPU; docs/distance.md tells how."""
     if device.kind == "gpu":
-        return Costs(1.9e-6, 6e-12, 5.3e-8, 4e-14, 4e-9, 512)
+        return Costs(1.33e-6, 8e-12, 5.3e-8, 4e-14, 4e-9, 512)
     return Costs(5e-6, 4e-8, 1e-8, 7e-11, 5e-8, 64)
 
 
