@@ -25,9 +25,7 @@ def main(arguments: Namespace) -> None:
 
 def parser():
     target = cli.parser("Build candidate haplotypes from the reads of each active region and write them and the reads as tables.")
-    target.add_argument("--reference", required=True, type=Path, metavar="FASTA", help="reference, plain or bgzipped")
-    target.add_argument("--index-dir", type=Path, metavar="DIR", help="where the index of the reference is, if not beside it")
-    target.add_argument("--samples", required=True, type=Path, metavar="TSV", help="sample sheet")
+    cli.add_inputs(target)
     target.add_argument("--regions", required=True, type=Path, metavar="PARQUET", help="table of regions, from find_regions.py")
     target.add_argument("--haplotypes", required=True, type=Path, metavar="PARQUET", help="output: table of haplotypes")
     target.add_argument("--reads", required=True, type=Path, metavar="PARQUET", help="output: table of reads")

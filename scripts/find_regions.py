@@ -25,9 +25,7 @@ def main(arguments: Namespace) -> None:
 
 def parser():
     target = cli.parser("Stream the alignments of all samples and write the regions where they differ from the reference.")
-    target.add_argument("--reference", required=True, type=Path, metavar="FASTA", help="reference, plain or bgzipped")
-    target.add_argument("--index-dir", type=Path, metavar="DIR", help="where the index of the reference is, if not beside it")
-    target.add_argument("--samples", required=True, type=Path, metavar="TSV", help="sample sheet")
+    cli.add_inputs(target)
     target.add_argument(
         "--intervals", required=True, type=Path, metavar="BED", help="where to look; a region belongs to the interval it starts in"
     )

@@ -24,9 +24,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = cli.parser(__doc__)
-    parser.add_argument("--reference", required=True, help="FASTA, plain or bgzipped")
-    parser.add_argument("--index-dir", metavar="DIR", help="where the index of the reference is, if not beside it")
-    parser.add_argument("--samples", required=True, help="sample sheet")
+    cli.add_inputs(parser)
     parser.add_argument("--regions", required=True, help="table of regions")
     parser.add_argument("--haplotypes", required=True, help="table of haplotypes")
     parser.add_argument("--reads", required=True, help="table of reads")

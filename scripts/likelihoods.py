@@ -17,7 +17,7 @@ def main(arguments: Namespace) -> None:
     pruning = cli.options_from(arguments, PruningOptions)
     tables = (arguments.haplotypes, arguments.reads, arguments.distances, arguments.output)
     totals = write_likelihoods(*tables, engine, pruning, arguments.batch_size)
-    line = summary(totals.pairs, totals, time.perf_counter() - began, engine.device)
+    line = summary(totals, time.perf_counter() - began, engine.device)
     print(f"{arguments.output}: {line}, {totals.pruned} pairs pruned")
 
 

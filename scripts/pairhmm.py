@@ -28,7 +28,7 @@ def main(arguments: Namespace) -> None:
 
         tables = (arguments.haplotypes, arguments.reads, arguments.distances, arguments.output)
         totals = write_likelihoods(*tables, EngineOptions(**engine), PruningOptions(prune=False), arguments.batch_size)
-    print(summary(totals.pairs, totals, time.perf_counter() - began, engine["device"]), file=sys.stderr)
+    print(summary(totals, time.perf_counter() - began, engine["device"]), file=sys.stderr)
 
 
 def parser() -> ArgumentParser:

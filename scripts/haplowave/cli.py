@@ -9,6 +9,7 @@ import sys
 import time
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from haplowave import __version__
 from haplowave.errors import UserError
@@ -20,6 +21,13 @@ def parser(description: str) -> argparse.ArgumentParser:
     result.add_argument("--version", action="version", version=f"haplowave {__version__}")
     result.add_argument("--debug", action="store_true", help="show the traceback of errors")
     return result
+
+
+def add_inputs(target: argparse.ArgumentParser) -> None:
+    """--reference, --index-dir, --samples: what every step that reads alignments or writes calls is given."""
+    target.add_argument("--reference", required=True, type=Path, metavar="FASTA", help="reference, plain or bgzipped")
+    target.add_argument("--index-dir", type=Path, metavar="DIR", help="where the index of the reference is, if not beside it")
+    target.add_argument("--samples", required=True, type=Path, metavar="TSV", help="sample sheet")
 
 
 def positive(text: str) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 
 from haplowave.opencl import Device
 from haplowave.pairhmm import ENGINES, tuning
@@ -11,6 +12,8 @@ from haplowave.pairhmm.model import regular_reads
 from haplowave.sequences import Reads, Sequences
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
+TOLERANCE = {"fp32": 5e-5, "fp64": 1e-9}
+QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def small_shape(device: Device) -> tuning.Settings:

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import assert_right, case, small_shape
+from pairhmm_cases import QUICK, TOLERANCE, assert_right, case, small_shape
 
 from haplowave.opencl import select
 from haplowave.pairhmm import rowwise, skewed
-
-TOLERANCE = {"fp32": 5e-5, "fp64": 1e-9}
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pyopencl as cl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import BASES, assert_right, case, make_reads, mutated, reference, small_shape
+from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference, small_shape
 
 from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
@@ -15,9 +15,6 @@ from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.skewed_plan import buckets, long_jobs, short_jobs
 from haplowave.sequences import Reads, Sequences
-
-TOLERANCE = {"fp32": 5e-5, "fp64": 1e-9}
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

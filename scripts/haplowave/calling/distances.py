@@ -1,16 +1,14 @@
 """The step that measures how far every read is from every haplotype of its region."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from haplowave.calling.columns import column_sequences
 from haplowave.distance import batch
 from haplowave.opencl import Device
-from haplowave.tables import iterate_row_groups, table_writer
+from haplowave.tables import RowsInStep, iterate_row_groups, table_writer
 
 BATCH_PAIRS = 1 << 21  # of one launch: bounds the memory of the device, not what is written
 
@@ -21,27 +19,11 @@ def write_distances(haplotypes: str | Path, reads: str | Path, output: str | Pat
     One row group of `reads` is held at a time with the haplotypes of its regions; the output has the same row groups.
     """
     with table_writer(output, "distances") as writer:
-        for haps, rows in _matched(haplotypes, reads):
+        haplotype_rows = RowsInStep(haplotypes, "haplotypes", ("region_id", "hap_id", "sequence"))
+        for rows in iterate_row_groups(reads, "reads", ("region_id", "read_id", "bases")):
+            haps = haplotype_rows.until(rows.column("region_id")[-1].as_py())
             writer.append(_distances(haps, rows, device))
         return writer.rows
-
-
-def _matched(haplotypes: str | Path, reads: str | Path) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Row groups of `reads`, each with the haplotypes from its first region to its last."""
-    groups = iterate_row_groups(haplotypes, "haplotypes")
-    held: pa.Table | None = next(groups, None)
-    for rows in iterate_row_groups(reads, "reads"):
-        if held is None:
-            return
-        first, last = rows.column("region_id")[0].as_py(), rows.column("region_id")[-1].as_py()
-        while held.num_rows == 0 or held.column("region_id")[-1].as_py() <= last:
-            more = next(groups, None)
-            if more is None:
-                break
-            held = pa.concat_tables([held, more])
-        regions = held.column("region_id")
-        held = held.filter(pc.greater_equal(regions, first))
-        yield held.filter(pc.less_equal(held.column("region_id"), last)), rows
 
 
 def _distances(haplotypes: pa.Table, reads: pa.Table, device: Device) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from haplowave.calling.pieces import cut, hmm_columns, lower_overlaps, sample_re
 from haplowave.calling.platforms import PLATFORMS
 from haplowave.calling.regions import Region, SampleSource, event_extent, is_frequent
 from haplowave.calling.sources import open_samples
-from haplowave.calling.sweep import ReadSweep, open_sweeps
+from haplowave.calling.sweep import ReadSweep
 from haplowave.io.reference import Reference, open_reference
 from haplowave.options import HaplotypeOptions, ReadOptions, RegionOptions
 from haplowave.tables import TableWriter, iterate_row_groups, table_writer
@@ -54,7 +54,7 @@ def extract_pairs(
         for region_id, region in _regions(regions_path):
             if region.contig != contig:
                 contig = region.contig
-                sweeps = open_sweeps(samples, reference, contig, options.regions.min_mapping_quality, rules)
+                sweeps = [ReadSweep(sample, reference, contig, options.regions.min_mapping_quality, rules) for sample in samples]
             _extract_region(batch, region_id, region, samples, sweeps, reference, options)
             if len(batch.reads["region_id"]) + len(batch.haplotypes["region_id"]) >= _ROWS_PER_GROUP:
                 batch.write(haplotypes, reads)

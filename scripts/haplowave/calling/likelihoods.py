@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from haplowave.ahead import ahead, overlapped
 from haplowave.calling.columns import column_sequences
@@ -16,8 +15,9 @@ from haplowave.errors import UserError
 from haplowave.opencl import Device
 from haplowave.options import PruningOptions
 from haplowave.pairhmm import HOW, Result, log10_likelihoods
+from haplowave.pairhmm.totals import Totals
 from haplowave.sequences import Reads, Sequences
-from haplowave.tables import open_table, table_writer
+from haplowave.tables import RowsInStep, iterate_row_groups, table_writer
 
 _QUALS = ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")
 _READ_COLUMNS = ("region_id", "read_id", "bases", *_QUALS)
@@ -40,22 +40,6 @@ class EngineOptions:
 
     def compute(self, reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> Result:
         return log10_likelihoods(reads, haplotypes, pairs, **vars(self))
-
-
-@dataclass
-class Totals:
-    """What a run computed."""
-
-    pairs: int = 0
-    pruned: int = 0
-    rescued: int = 0
-    cells: int = 0
-    cells_computed: int = 0
-    kernel_seconds: float = 0.0
-
-    def add(self, other: "Totals | Result") -> None:
-        for name in vars(self):
-            setattr(self, name, getattr(self, name) + getattr(other, name, 0))
 
 
 @dataclass
@@ -128,9 +112,9 @@ def _batches(groups: Iterator[_Group], batch_size: int) -> Iterator[_Batch]:
 
 
 def _groups(haplotypes: str | Path, reads: str | Path, distances: str | Path | None) -> Iterator[_Group]:
-    haplotype_rows = _Rows(haplotypes, "haplotypes", _HAPLOTYPE_COLUMNS)
-    distance_rows = _Rows(distances, "distances", ("region_id", "read_id", "hap_id", "edit_distance")) if distances else None
-    for group_reads in _row_groups(reads, "reads", _READ_COLUMNS):
+    haplotype_rows = RowsInStep(haplotypes, "haplotypes", _HAPLOTYPE_COLUMNS)
+    distance_rows = RowsInStep(distances, "distances", ("region_id", "read_id", "hap_id", "edit_distance")) if distances else None
+    for group_reads in iterate_row_groups(reads, "reads", _READ_COLUMNS):
         last = group_reads.column("region_id")[-1].as_py()
         group_haplotypes = haplotype_rows.until(last)
         regions = [table.column("region_id").to_numpy() for table in (group_reads, group_haplotypes)]
@@ -145,34 +129,6 @@ def _groups(haplotypes: str | Path, reads: str | Path, distances: str | Path | N
             regions[1], group_haplotypes.column("hap_id").to_numpy(), region, known.column("hap_id").to_numpy(), distances, haplotypes
         )
         yield _Group(group_reads, group_haplotypes, np.stack([read, haplotype], axis=1), known.column("edit_distance").to_numpy())
-
-
-def _row_groups(path: str | Path, name: str, columns: tuple[str, ...]) -> Iterator[pa.Table]:
-    file = open_table(path, name)
-    for index in range(file.num_row_groups):
-        yield file.read_row_group(index, columns=list(columns))
-
-
-class _Rows:
-    """Rows of one table, taken region by region in step with another's row groups."""
-
-    def __init__(self, path: str | Path, name: str, columns: tuple[str, ...]):
-        self._groups = _row_groups(path, name, columns)
-        self._held = next(self._groups, None)
-        self._empty = pa.table({column: pa.array([], pa.string() if column == "sequence" else pa.int64()) for column in columns})
-
-    def until(self, region: int) -> pa.Table:
-        """The rows not taken yet of regions up to `region`."""
-        if self._held is None:
-            return self._empty
-        while self._held.num_rows == 0 or self._held.column("region_id")[-1].as_py() <= region:
-            more = next(self._groups, None)
-            if more is None:
-                break
-            self._held = pa.concat_tables([self._held, more])
-        count = pc.sum(pc.less_equal(self._held.column("region_id"), region)).as_py() or 0
-        taken, self._held = self._held.slice(0, count), self._held.slice(count)
-        return taken.combine_chunks()
 
 
 def _row_of(

@@ -1,13 +1,13 @@
 """Reads in order of position, each parsed once, held only while a region may still need them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pysam
 
 from haplowave.calling.aligned_read import AlignedRead, BaseRules, parse
 from haplowave.calling.regions import SampleSource
-from haplowave.io.alignments import fetch_reads, why_dropped
+from haplowave.io.alignments import passing_reads
 from haplowave.io.reference import Reference
 
 # Beyond this, seeking again is cheaper than reading on.
@@ -41,24 +41,19 @@ class ReadSweep:
     def _seek(self, start: int) -> None:
         length = self._reference.contigs[self._contig]
         self._held = []
-        self._streams = [(path, fetch_reads(file, self._contig, start, length)) for path, file in self._sample.files]
+        self._streams = [
+            (path, passing_reads(file, self._contig, start, length, self._min_mapping_quality)) for path, file in self._sample.files
+        ]
         self._ahead = [next(stream, None) for _, stream in self._streams]
 
     def _pull(self, index: int, start: int, end: int) -> None:
         path, stream = self._streams[index]
         record = self._ahead[index]
         while record is not None and record.reference_start < end:
-            if why_dropped(record, self._min_mapping_quality) == "passed" and record.reference_end > start:
+            if record.reference_end > start:
                 self._held.append(parse(record, path, self._bases, self._rules))
             record = next(stream, None)
         self._ahead[index] = record
 
     def _bases(self, start: int, end: int) -> np.ndarray:
         return self._reference.array(self._contig, start, end)
-
-
-def open_sweeps(
-    samples: Sequence[SampleSource], reference: Reference, contig: str, min_mapping_quality: int, rules: BaseRules
-) -> list[ReadSweep]:
-    """One sweep a sample."""
-    return [ReadSweep(sample, reference, contig, min_mapping_quality, rules) for sample in samples]

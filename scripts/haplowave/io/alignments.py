@@ -1,7 +1,6 @@
 """Opening BAM and CRAM, and the filters that decide which reads count."""
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,13 +78,6 @@ def _is_well_formed(read: pysam.AlignedSegment) -> bool:
     return read.reference_end <= read.header.get_reference_length(read.reference_name)
 
 
-def passing_reads(
-    file: pysam.AlignmentFile, contig: str, start: int, end: int, min_mapping_quality: int, counts: Counter[str] | None = None
-) -> Iterator[pysam.AlignedSegment]:
-    """`fetch_reads` less the filtered ones; `counts` counts each record that starts inside [start, end) once by reason."""
-    for read in fetch_reads(file, contig, start, end):
-        reason = why_dropped(read, min_mapping_quality)
-        if counts is not None and start <= read.reference_start < end:
-            counts[reason] += 1
-        if reason == "passed":
-            yield read
+def passing_reads(file: pysam.AlignmentFile, contig: str, start: int, end: int, min_mapping_quality: int) -> Iterator[pysam.AlignedSegment]:
+    """`fetch_reads` less the filtered ones."""
+    return (read for read in fetch_reads(file, contig, start, end) if why_dropped(read, min_mapping_quality) == "passed")

@@ -1,20 +1,11 @@
 """The flags that every command with PairHMM has, and the line that it ends with."""
 
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from typing import Protocol
 
 from haplowave.opencl import Device, alike, select
 from haplowave.pairhmm.api import PRECISIONS
 from haplowave.pairhmm.engines import ENGINES
-
-
-class Totals(Protocol):
-    """What a run counts: see `haplowave.pairhmm.Result`."""
-
-    cells: int
-    cells_computed: int
-    rescued: int
-    kernel_seconds: float
+from haplowave.pairhmm.totals import Totals
 
 
 def add_arguments(target: ArgumentParser) -> None:
@@ -43,11 +34,11 @@ def engine_arguments(arguments: Namespace) -> dict:
     return {"device": device, "others": others} | {name: getattr(arguments, name) for name in names}
 
 
-def summary(pairs: int, totals: Totals, seconds: float, device: Device) -> str:
+def summary(totals: Totals, seconds: float, device: Device) -> str:
     """One line: pairs, cells, seconds, GCUPS, rescued."""
     rate = totals.cells / max(totals.kernel_seconds, 1e-9) / 1e9
     left_out = max(0.0, 1 - totals.cells_computed / max(totals.cells, 1))
     return (
-        f"{pairs} pairs, {totals.cells} cells ({left_out:.1%} not computed), {seconds:.2f} s, kernel {totals.kernel_seconds:.3f} s "
+        f"{totals.pairs} pairs, {totals.cells} cells ({left_out:.1%} not computed), {seconds:.2f} s, kernel {totals.kernel_seconds:.3f} s "
         f"= {rate:.2f} GCUPS, {totals.rescued} pairs rescued in FP64, on {device.name}"
     )

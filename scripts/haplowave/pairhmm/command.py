@@ -5,7 +5,6 @@ import gzip
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -14,27 +13,17 @@ from haplowave.errors import UserError
 from haplowave.files import atomic_path
 from haplowave.pairhmm.api import log10_likelihoods
 from haplowave.pairhmm.text import TextBatch, read_text
+from haplowave.pairhmm.totals import Totals
 from haplowave.progress import Progress
 
 
-@dataclass
-class TextTotals:
-    """What a run computed."""
-
-    pairs: int = 0
-    cells: int = 0
-    cells_computed: int = 0
-    rescued: int = 0
-    kernel_seconds: float = 0.0
-
-
-def write_text_likelihoods(source: str, output: str, engine: dict, batch_pairs: int = 1 << 18) -> TextTotals:
+def write_text_likelihoods(source: str, output: str, engine: dict, batch_pairs: int = 1 << 18) -> Totals:
     """Compute every pair of `source` (a file, .gz too, or '-' for standard input) and write `output` ('-': standard output).
 
     engine: keyword arguments of `log10_likelihoods`. The forms are those of `haplowave.pairhmm.text`.
     Raises UserError that names the line, where a line is wrong; a file `output` is then not written.
     """
-    totals = TextTotals()
+    totals = Totals()
     with _opened(source) as (lines, size), _written(output) as target, Progress() as progress:
         counted = _Counted(lines)
         for batch in ahead(read_text(counted, "standard input" if source == "-" else source, batch_pairs)):
@@ -43,12 +32,11 @@ def write_text_likelihoods(source: str, output: str, engine: dict, batch_pairs: 
     return totals
 
 
-def _compute(batch: TextBatch, target: TextIO, engine: dict, totals: TextTotals) -> None:
+def _compute(batch: TextBatch, target: TextIO, engine: dict, totals: Totals) -> None:
     result = log10_likelihoods(batch.reads, batch.haplotypes, batch.pairs, **engine)
     target.write(batch.format(result.log10))
     totals.pairs += len(batch.pairs)
-    for name in ("cells", "cells_computed", "rescued", "kernel_seconds"):
-        setattr(totals, name, getattr(totals, name) + getattr(result, name))
+    totals.add(result)
 
 
 class _Counted:

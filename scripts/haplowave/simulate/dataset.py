@@ -83,32 +83,35 @@ def write(folder: Path, options: SimulationOptions) -> None:
     _write_text(folder / "config.yaml", _configuration(options))
 
 
+def _haplotypes(made: Genomes, member: Member, number: int, options: SimulationOptions) -> Iterator[tuple[np.random.Generator, np.ndarray]]:
+    """The sequences that the reads of `member` are drawn from, each with its own random numbers."""
+    for contig, founders in enumerate(made.founders):
+        for founder in member.founders:
+            yield generator(options.seed, 2, number, contig, founder), founders[founder]
+
+
 def _pair_segments(
     made: Genomes, member: Member, number: int, options: SimulationOptions, mapper: alignment.Mapper, header: pysam.AlignmentHeader
 ) -> Iterator[pysam.AlignedSegment]:
     serial = 0
-    for contig, founders in enumerate(made.founders):
-        for founder in member.founders:
-            rng = generator(options.seed, 2, number, contig, founder)
-            pairs = short_reads.draw(rng, founders[founder], options.short_depth / 2)
-            for row in range(len(pairs)):
-                name = f"SIM:{number + 1}:FC01:1:{1101 + serial // 4000}:{1000 + serial * 37 % 20000}:{1000 + serial}"
-                serial += 1
-                for segment in alignment.map_pair(mapper, header, name, pairs.bases[:, row], pairs.quals[:, row]):
-                    segment.is_duplicate, segment.is_qcfail = bool(pairs.duplicate[row]), bool(pairs.failed[row])
-                    yield segment
+    for rng, haplotype in _haplotypes(made, member, number, options):
+        pairs = short_reads.draw(rng, haplotype, options.short_depth / 2)
+        for row in range(len(pairs)):
+            name = f"SIM:{number + 1}:FC01:1:{1101 + serial // 4000}:{1000 + serial * 37 % 20000}:{1000 + serial}"
+            serial += 1
+            for segment in alignment.map_pair(mapper, header, name, pairs.bases[:, row], pairs.quals[:, row]):
+                segment.is_duplicate, segment.is_qcfail = bool(pairs.duplicate[row]), bool(pairs.failed[row])
+                yield segment
 
 
 def _long_segments(
     made: Genomes, member: Member, number: int, options: SimulationOptions, mapper: alignment.Mapper, header: pysam.AlignmentHeader
 ) -> Iterator[pysam.AlignedSegment]:
     serial = 0
-    for contig, founders in enumerate(made.founders):
-        for founder in member.founders:
-            rng = generator(options.seed, 2, number, contig, founder)
-            for read in long_reads.draw(rng, founders[founder], options.long_depth / 2, long_reads.PROFILES[options.long_platform]):
-                serial += 1
-                yield from alignment.map_long(mapper, header, f"sim{number + 1}/{serial}/ccs", read.bases, read.quals)
+    for rng, haplotype in _haplotypes(made, member, number, options):
+        for read in long_reads.draw(rng, haplotype, options.long_depth / 2, long_reads.PROFILES[options.long_platform]):
+            serial += 1
+            yield from alignment.map_long(mapper, header, f"sim{number + 1}/{serial}/ccs", read.bases, read.quals)
 
 
 def _header(sample: str, platform: str, contigs: list[Contig]) -> pysam.AlignmentHeader:

@@ -1,6 +1,7 @@
 """The documented, versioned tables that the steps hand on (docs/tables.md)."""
 
 from haplowave.tables.io import (
+    RowsInStep,
     TableWriter,
     iterate_regions,
     iterate_row_groups,
@@ -15,6 +16,7 @@ from haplowave.tables.schemas import FORMAT_VERSION, SCHEMAS
 __all__ = [
     "FORMAT_VERSION",
     "SCHEMAS",
+    "RowsInStep",
     "TableWriter",
     "iterate_regions",
     "iterate_row_groups",

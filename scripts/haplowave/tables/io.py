@@ -1,7 +1,7 @@
 """Parquet tables that are checked on read and appear complete or not at all."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,11 @@ def table_writer(path: str | Path, name: str) -> Iterator[TableWriter]:
 
 def table_kind(path: str | Path) -> str:
     """Which table `path` holds. Raises UserError where it is no table of ours or of another version."""
-    metadata = _open(path).schema_arrow.metadata or {}
+    return _kind(path, _open(path))
+
+
+def _kind(path: str | Path, file: pq.ParquetFile) -> str:
+    metadata = file.schema_arrow.metadata or {}
     if _KIND not in metadata:
         raise UserError(f"{path}: is not a haplowave table (no {_KIND.decode()} mark); give a file that haplowave wrote")
     version = metadata.get(_VERSION, b"?").decode()
@@ -73,10 +77,10 @@ def table_kind(path: str | Path) -> str:
 
 def open_table(path: str | Path, name: str) -> pq.ParquetFile:
     """Open `path` and check that it holds table `name` with every column. Raises UserError that names what is missing."""
-    kind = table_kind(path)
+    file = _open(path)
+    kind = _kind(path, file)
     if kind != name:
         raise UserError(f"{path}: holds table {kind}, expected {name}; check the order of the arguments")
-    file = _open(path)
     for field in SCHEMAS[name]:
         index = file.schema_arrow.get_field_index(field.name)
         if index < 0:
@@ -101,11 +105,33 @@ def read_table(path: str | Path, name: str) -> pa.Table:
     return open_table(path, name).read().combine_chunks()
 
 
-def iterate_row_groups(path: str | Path, name: str) -> Iterator[pa.Table]:
-    """One pa.Table a row group: memory is bounded by the batch that the writer chose."""
+def iterate_row_groups(path: str | Path, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """One pa.Table a row group, of all columns or of `columns`: memory is bounded by the batch that the writer chose."""
     file = open_table(path, name)
     for index in range(file.num_row_groups):
-        yield file.read_row_group(index)
+        yield file.read_row_group(index, columns=None if columns is None else list(columns))
+
+
+class RowsInStep:
+    """Rows of one table, taken region by region in step with another's row groups."""
+
+    def __init__(self, path: str | Path, name: str, columns: Sequence[str]):
+        self._groups = iterate_row_groups(path, name, columns)
+        self._held = next(self._groups, None)
+        self._empty = pa.schema([SCHEMAS[name].field(column) for column in columns]).empty_table()
+
+    def until(self, region: int) -> pa.Table:
+        """The rows not taken yet of regions up to `region`."""
+        if self._held is None:
+            return self._empty
+        while self._held.num_rows == 0 or self._held.column("region_id")[-1].as_py() <= region:
+            more = next(self._groups, None)
+            if more is None:
+                break
+            self._held = pa.concat_tables([self._held, more])
+        count = pc.sum(pc.less_equal(self._held.column("region_id"), region)).as_py() or 0
+        taken, self._held = self._held.slice(0, count), self._held.slice(count)
+        return taken.combine_chunks()
 
 
 def iterate_regions(path: str | Path, name: str) -> Iterator[tuple[int, pa.Table]]:
