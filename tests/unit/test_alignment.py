@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from long_pairs import expected_distances, mutate, string_pairs
 
+from devices import DEVICE
 from haplowave.distance import align, cigar, distance
 from haplowave.distance.anchors import cut
 from haplowave.distance.hirschberg import operations
@@ -36,7 +37,7 @@ def replayed(text: str, a: np.ndarray, b: np.ndarray) -> int:
 @given(pair=string_pairs(1500))
 def test_alignment_is_true_and_optimal(pair):
     a, b = pair
-    result = align(a, b, device="cpu")
+    result = align(a, b, device=DEVICE)
     assert replayed(result.cigar, a, b) == result.distance == edit_distance(a, b)
 
 
@@ -46,7 +47,7 @@ def test_path_of_the_stored_waves(pair):
     a, b = pair
     if len(a) == 0 or len(b) == 0:
         return
-    device = select("cpu")
+    device = select(DEVICE)
     front = Front(device, upload(device, command_queue(device), a, b), keep=True)
     assert front.advance(4000)
     edits, matches = front.path()
@@ -62,7 +63,7 @@ def test_path_by_halves_with_and_without_the_distance(pair):
     a, b = pair
     if len(a) == 0 or len(b) == 0:
         return
-    device = select("cpu")
+    device = select(DEVICE)
     planes = upload(device, command_queue(device), a, b)
     pieces = cut(device, planes)
     expected = edit_distance(a, b)
@@ -75,7 +76,7 @@ def test_many_rectangles_side_by_side():
     rng = np.random.default_rng(12)
     a = rng.integers(0, 4, 60_000).astype(np.uint8)
     b = mutate(rng, np.concatenate([a[:20_000], rng.integers(0, 4, 15_000).astype(np.uint8), a[22_000:]]), 0.1, 4).astype(np.uint8)
-    device = select("cpu")
+    device = select(DEVICE)
     planes = upload(device, command_queue(device), a, b)
     steps = operations(device, planes, np.array([[0, 0, len(a), len(b), max(len(a), len(b))]]))
     runs = cigar.runs(steps)
@@ -85,7 +86,7 @@ def test_many_rectangles_side_by_side():
 
 def test_published_pairs(shared_data):
     for a, b, expected in expected_distances(shared_data / "edit_distance", 95_000):
-        result = align(a, b, device="cpu")
+        result = align(a, b, device=DEVICE)
         assert result.distance == expected
         assert cigar.replay(result.runs, a, b)
 
@@ -106,8 +107,8 @@ def test_long_gaps_and_ends():
     rng = np.random.default_rng(9)
     a = rng.integers(0, 4, 40_000).astype(np.uint8)
     b = mutate(rng, np.concatenate([a[2000:12_000], a[20_000:]]), 0.01, 4).astype(np.uint8)
-    result = align(a, b, device="cpu")
-    assert result.distance == align(b, a, device="cpu").distance
+    result = align(a, b, device=DEVICE)
+    assert result.distance == align(b, a, device=DEVICE).distance
     assert cigar.replay(result.runs, a, b)
 
 
@@ -120,4 +121,4 @@ def test_paf_line():
 
 @pytest.mark.parametrize(("a", "b", "text"), [(b"", b"", ""), (b"ACG", b"", "3I"), (b"", b"ACG", "3D"), (b"ACG", b"ACG", "3=")])
 def test_empty_and_equal_strings(a, b, text):
-    assert align(a, b, device="cpu").cigar == text
+    assert align(a, b, device=DEVICE).cigar == text

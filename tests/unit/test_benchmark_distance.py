@@ -5,6 +5,7 @@ import argparse
 import numpy as np
 import pytest
 
+from devices import DEVICE
 from haplowave.benchmark import distance as suite
 from haplowave.benchmark import distance_parts as parts
 from haplowave.benchmark.distance_literature import PAIRS, LiteraturePair
@@ -26,7 +27,7 @@ def test_simulated_pairs_have_their_lengths_and_nearly_their_distance(m, n, want
     assert (len(a), len(b)) == (m, n)
     assert all(np.array_equal(*both) for both in zip((a, b), again, strict=True))
     assert set(np.unique(a)) <= set(b"ACGT")
-    assert 0.78 * wanted <= distance(a, b, device="cpu").distance <= 1.02 * wanted
+    assert 0.78 * wanted <= distance(a, b, device=DEVICE).distance <= 1.02 * wanted
 
 
 def test_published_pairs_are_possible():
@@ -40,10 +41,10 @@ def test_parts_yield_records_and_plots(tmp_path, monkeypatch):
         LiteraturePair("Table 3, 3", "x", "y", 9_000_000, 9, 9_000_000, 1.0),
     )
     monkeypatch.setattr(parts, "PAIRS", small)
-    setting = parts.Setting(select("cpu"), 1, tmp_path, 1000, False)
+    setting = parts.Setting(select(DEVICE), 1, tmp_path, 1000, False)
     records = parts.literature(setting, ["auto", "wfa"])
     assert [(record["experiment"], record["strings"]) for record in records] == [("Table 3, 2", "simulated")] * 2
-    assert {record["distance"] for record in records} == {distance(*simulate_pair(900, 950, 400), device="cpu").distance}
+    assert {record["distance"] for record in records} == {distance(*simulate_pair(900, 950, 400), device=DEVICE).distance}
     records += parts.ladder(setting, "2")
     assert [record["strategy"].split(":")[0] for record in records[2:]] == [*RUNGS, "wfa", "bitparallel", "auto"]
     draw(records, tmp_path)

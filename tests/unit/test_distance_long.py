@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_pairs import expected_distances, mutate, string_pairs
 
+from devices import DEVICE
 from haplowave.distance import anchors, auto, bitparallel_tiles, checkpoint, distance, shared_sweep, wavefront
 from haplowave.distance.planes import command_queue, upload
 from haplowave.distance.reference import edit_distance
@@ -24,7 +25,7 @@ ANY_DEVICE = {"wfa": wavefront.wfa, "bitparallel": bitparallel_tiles.bitparallel
 
 @pytest.fixture(scope="module")
 def device() -> Device:
-    return select("cpu")
+    return select(DEVICE)
 
 
 @pytest.mark.parametrize("name", ANY_DEVICE)
@@ -33,7 +34,7 @@ def device() -> Device:
 def test_any_pair_equals_dynamic_programming(name, pair):
     a, b = pair
     if len(a) and len(b):
-        assert ANY_DEVICE[name](Problem(a, b, select("cpu"))) == edit_distance(a, b)
+        assert ANY_DEVICE[name](Problem(a, b, select(DEVICE))) == edit_distance(a, b)
 
 
 @SLOW_START
@@ -43,7 +44,7 @@ def test_maximum_gives_the_distance_or_one_more(pair, slack):
     expected = edit_distance(a, b)
     maximum = max(0, expected + slack)
     for function in ANY_DEVICE.values() if len(a) and len(b) else ():
-        assert function(Problem(a, b, select("cpu"), maximum)) == min(expected, maximum + 1)
+        assert function(Problem(a, b, select(DEVICE), maximum)) == min(expected, maximum + 1)
 
 
 @SLOW_START
@@ -55,11 +56,11 @@ def test_sweeps_find_what_costs_at_most_the_bound_from_either_end(pair, bound, s
         return
     expected = edit_distance(a, b)
     bound = max(abs(m - n), expected + bound)
-    planes = upload(select("cpu"), command_queue(select("cpu")), a, b)
-    whole = Sweep(select("cpu"), planes, [task(0, 0, m, n, 1, n, bound), task(m - 1, n - 1, m, n, -1, n, bound)], shape)
+    planes = upload(select(DEVICE), command_queue(select(DEVICE)), a, b)
+    whole = Sweep(select(DEVICE), planes, [task(0, 0, m, n, 1, n, bound), task(m - 1, n - 1, m, n, -1, n, bound)], shape)
     whole.run()
     assert whole.corners().tolist() == [expected if expected <= bound else UNKNOWN] * 2
-    halves = Sweep(select("cpu"), planes, [task(0, 0, m, n // 2, 1, n, bound), task(m - 1, n - 1, m, n - n // 2, -1, n, bound)], shape)
+    halves = Sweep(select(DEVICE), planes, [task(0, 0, m, n // 2, 1, n, bound), task(m - 1, n - 1, m, n - n // 2, -1, n, bound)], shape)
     halves.run()
     total, row, forward = halves.meetings()[0].tolist()
     assert total == expected if expected <= bound else total > bound
@@ -73,7 +74,7 @@ def test_pieces_cover_both_strings_and_bound_the_distance(pair):
     a, b = pair
     if len(a) == 0 or len(b) == 0:
         return
-    device = select("cpu")
+    device = select(DEVICE)
     pieces = anchors.cut(device, upload(device, command_queue(device), a, b))
     assert pieces[0, :2].tolist() == [0, 0]
     assert (pieces[1:, :2] == pieces[:-1, :2] + pieces[:-1, 2:4]).all()

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devices import DEVICE
 from haplowave.calling.distances import region_pairs, write_distances
 from haplowave.distance import batch
 from haplowave.distance.reference import edit_distance
@@ -173,7 +174,7 @@ def test_table_step(tmp_path, group, monkeypatch):
     haplotypes, reads, wanted = _tables(tmp_path, 23, group)
     monkeypatch.setattr("haplowave.calling.distances.BATCH_PAIRS", 17)
     output = tmp_path / "distances.parquet"
-    assert write_distances(haplotypes, reads, output, select("auto")) == len(wanted)
+    assert write_distances(haplotypes, reads, output, select(DEVICE)) == len(wanted)
     table = read_table(output, "distances")
     assert list(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)) == wanted
 
@@ -183,4 +184,4 @@ def test_table_step_without_reads(tmp_path):
     for path, name in ((haplotypes, "haplotypes"), (reads, "reads")):
         with table_writer(path, name):
             pass
-    assert write_distances(haplotypes, reads, tmp_path / "d.parquet", select("auto")) == 0
+    assert write_distances(haplotypes, reads, tmp_path / "d.parquet", select(DEVICE)) == 0

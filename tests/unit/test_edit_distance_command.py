@@ -8,13 +8,14 @@ from pathlib import Path
 import pysam
 import pytest
 
+from devices import DEVICE
 from haplowave.distance.compare import COLUMNS
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "edit_distance.py"
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, SCRIPT, "--device", "cpu", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, SCRIPT, "--device", DEVICE, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

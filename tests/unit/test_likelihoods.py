@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devices import DEVICE
 from haplowave.ahead import ahead
 from haplowave.calling.distances import write_distances
 from haplowave.calling.likelihoods import EngineOptions, write_likelihoods
@@ -80,12 +81,12 @@ def _region(rng: np.random.Generator, start: int, alone: bool, long_deletion: bo
 def tables(tmp_path_factory) -> tuple[Path, Path, Path]:
     folder = tmp_path_factory.mktemp("likelihoods")
     haplotypes, reads = write_tables(folder)
-    write_distances(haplotypes, reads, folder / "distances.parquet", select("cpu"))
+    write_distances(haplotypes, reads, folder / "distances.parquet", select(DEVICE))
     return haplotypes, reads, folder / "distances.parquet"
 
 
 def run(tables, output: Path, batch_size: int = 1 << 20, pruning: PruningOptions | None = None, **engine) -> pa.Table:
-    write_likelihoods(*tables, output, EngineOptions(select("cpu"), **engine), pruning or PruningOptions(), batch_size)
+    write_likelihoods(*tables, output, EngineOptions(select(DEVICE), **engine), pruning or PruningOptions(), batch_size)
     return read_table(output, "likelihoods")
 
 
@@ -146,7 +147,7 @@ def test_bound_holds(seed, quality, gaps, gap_quality):
     quals = [rng.integers(*span, length).astype(np.uint8) for span in (quality, gaps, gaps)]
     reads = Reads(Sequences.from_list([bases.tobytes()]), *quals, np.full(length, gap_quality, np.uint8))
     haplotypes = Sequences.from_list([haplotype.tobytes()])
-    distance = edit_distances(reads.bases, haplotypes, np.zeros((1, 2), int), mode="infix", device="cpu")[0]
+    distance = edit_distances(reads.bases, haplotypes, np.zeros((1, 2), int), mode="infix", device=DEVICE)[0]
     likelihood = log10_likelihoods(reads, haplotypes, kernel="reference").log10[0]
     assert likelihood <= upper_bounds(reads, np.array([0]))[0] - distance * np.log10(THETA) + 1e-9
 
@@ -186,7 +187,7 @@ def test_command_gives_the_same_bytes_with_any_threads_and_batch(tables, tmp_pat
     written = []
     for threads, batch_size in ((1, 100), (2, 100_000)):
         output = tmp_path / f"{threads}.parquet"
-        command = [sys.executable, str(SCRIPT), "--device", "cpu", "--threads", str(threads), "--batch-size", str(batch_size)]
+        command = [sys.executable, str(SCRIPT), "--device", DEVICE, "--threads", str(threads), "--batch-size", str(batch_size)]
         command += ["--output", str(output)]
         for name, path in zip(("haplotypes", "reads", "distances"), tables, strict=True):
             command += [f"--{name}", str(path)]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from devices import DEVICE
 from haplowave.errors import UserError
 from haplowave.opencl import Device, select
 from haplowave.pairhmm import ENGINES, log10_likelihoods, renormalised
@@ -56,7 +57,7 @@ def close(found: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
 @pytest.mark.parametrize("reads", [1, 2, 40])
 def test_devices_of_one_model_share_a_call(reads):
     """Three contexts of one device stand for three devices: the same bits, the same pairs rescued, whatever the shares."""
-    device = select("cpu")
+    device = select(DEVICE)
     case = random_case(11, reads, 5, 260, True, (2, 60))
     alone = log10_likelihoods(*case, device=device)
     shared = log10_likelihoods(*case, device=device, others=(Device(device.device), Device(device.device)))
@@ -79,7 +80,7 @@ def test_devices_of_one_model_share_a_call(reads):
 def test_lanes_agree_with_the_oracle(seed, reads, haplotypes, longest, alike, quality, precision, convention):
     case = random_case(seed, reads, haplotypes, longest, alike, quality)
     expected = log10_likelihoods(*case, kernel="reference", convention=convention).log10
-    result = log10_likelihoods(*case, device="cpu", kernel="lanes", precision=precision, convention=convention)
+    result = log10_likelihoods(*case, device=DEVICE, kernel="lanes", precision=precision, convention=convention)
     assert close(result.log10, expected, 5e-4)
     assert close(result.log10[result.how == 1], expected[result.how == 1], 1e-8)
 
@@ -94,7 +95,7 @@ def test_lanes_agree_with_the_oracle(seed, reads, haplotypes, longest, alike, qu
 def test_long_pairs_agree_with_the_oracle(seed, alike, quality, precision):
     case = random_case(seed, 2, 2, 2000, alike, quality)
     expected = log10_likelihoods(*case, kernel="reference").log10
-    result = log10_likelihoods(*case, device="cpu", kernel="lanes", precision=precision)
+    result = log10_likelihoods(*case, device=DEVICE, kernel="lanes", precision=precision)
     assert close(result.log10, expected, 5e-4)
 
 
@@ -111,7 +112,7 @@ def test_extreme_qualities(quals, length):
     haplotypes = Sequences.from_list([same.tobytes(), b"A", other.tobytes() + b"ACGT"])
     expected = log10_likelihoods(reads, haplotypes, kernel="reference").log10
     for precision in ("fp32", "auto", "fp64"):
-        assert close(log10_likelihoods(reads, haplotypes, device="cpu", kernel="lanes", precision=precision).log10, expected, 5e-4)
+        assert close(log10_likelihoods(reads, haplotypes, device=DEVICE, kernel="lanes", precision=precision).log10, expected, 5e-4)
 
 
 def test_quality_bytes_have_seven_bits():
@@ -120,7 +121,7 @@ def test_quality_bytes_have_seven_bits():
     high = make_reads([bases], [[np.full(10, q + 128, np.uint8) for q in (30, 45, 45, 10)]])
     haplotypes = Sequences.from_list([b"ACGTTCGTAC"])
     for kernel in ("reference", "lanes"):
-        first, second = (log10_likelihoods(reads, haplotypes, device="cpu", kernel=kernel).log10 for reads in (low, high))
+        first, second = (log10_likelihoods(reads, haplotypes, device=DEVICE, kernel=kernel).log10 for reads in (low, high))
         assert first == second
 
 
@@ -129,7 +130,7 @@ def test_letters_match_by_equality_and_n_matches_all():
     reads = make_reads([np.frombuffer(text, np.uint8) for text in (b"ACRTAC", b"ACNTAC", b"acgtac", b"ACZTAC")], [quals] * 4)
     haplotypes = Sequences.from_list([b"TACRTACC", b"TACGTACC", b"TACNTACC", b"tacgtacc", b"NNNNNNNN"])
     expected = log10_likelihoods(reads, haplotypes, kernel="reference").log10
-    assert close(log10_likelihoods(reads, haplotypes, device="cpu", kernel="lanes", precision="fp64").log10, expected, 1e-9)
+    assert close(log10_likelihoods(reads, haplotypes, device=DEVICE, kernel="lanes", precision="fp64").log10, expected, 1e-9)
     table = expected.reshape(4, 5)
     assert table[0, 0] > table[0, 1] + 2  # R meets R, not G
     assert table[1, 1] == pytest.approx(table[1, 2], abs=1e-4)  # N meets anything, from either side
@@ -141,15 +142,15 @@ def test_bits_do_not_depend_on_company():
     reads, haplotypes = random_case(5, 50, 5, 151, True, (6, 42))
     pairs = np.indices((50, 5)).reshape(2, -1).T
     for precision in ("fp32", "fp64", "auto"):
-        whole = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes", precision=precision).log10
+        whole = log10_likelihoods(reads, haplotypes, pairs, device=DEVICE, kernel="lanes", precision=precision).log10
         for share in ({"share_prefixes": False}, {"share_duplicates": False}):
             assert (
-                log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes", precision=precision, **share).log10 == whole
+                log10_likelihoods(reads, haplotypes, pairs, device=DEVICE, kernel="lanes", precision=precision, **share).log10 == whole
             ).all()
         rng = np.random.default_rng(0)
         for size in (1, 7, 33, 120):
             chosen = rng.choice(len(pairs), size, replace=False)
-            part = log10_likelihoods(reads, haplotypes, pairs[chosen], device="cpu", kernel="lanes", precision=precision).log10
+            part = log10_likelihoods(reads, haplotypes, pairs[chosen], device=DEVICE, kernel="lanes", precision=precision).log10
             assert (part == whole[chosen]).all()
 
 
@@ -159,14 +160,14 @@ def test_repeated_pairs_reads_and_haplotypes():
         Sequences(np.tile(reads.bases.data, 2), np.concatenate([reads.bases.offsets, reads.bases.offsets[1:] + reads.bases.offsets[-1]])),
         *(np.tile(quals, 2) for quals in (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)),
     )
-    alone = log10_likelihoods(reads, haplotypes, device="cpu")
-    shared = log10_likelihoods(twice, haplotypes, device="cpu")
-    separate = log10_likelihoods(twice, haplotypes, device="cpu", share_duplicates=False)
+    alone = log10_likelihoods(reads, haplotypes, device=DEVICE)
+    shared = log10_likelihoods(twice, haplotypes, device=DEVICE)
+    separate = log10_likelihoods(twice, haplotypes, device=DEVICE, share_duplicates=False)
     assert (shared.log10 == np.tile(alone.log10, 2)).all()
     assert (separate.log10 == shared.log10).all()
     assert shared.cells == 2 * alone.cells
     assert shared.cells_computed == alone.cells_computed < separate.cells_computed
-    again = log10_likelihoods(reads, haplotypes, [[0, 0], [1, 2], [0, 0]], device="cpu", share_duplicates=True)
+    again = log10_likelihoods(reads, haplotypes, [[0, 0], [1, 2], [0, 0]], device=DEVICE, share_duplicates=True)
     assert again.log10[0] == again.log10[2] == alone.log10[0]
 
 
@@ -176,12 +177,12 @@ def test_rescue_follows_gatk_and_is_counted():
     reads = make_reads(bases, [[np.full(length, q, np.uint8) for q in (40, 45, 45, 10)]] * 2)
     haplotypes = Sequences.from_list([b"A" * 120])
     expected = log10_likelihoods(reads, haplotypes, kernel="reference").log10
-    result = log10_likelihoods(reads, haplotypes, device="cpu", kernel="lanes")
+    result = log10_likelihoods(reads, haplotypes, device=DEVICE, kernel="lanes")
     assert expected[1] < -64.2 < expected[0]
     assert result.how.tolist() == [0, 1]
     assert result.rescued == 1
     assert close(result.log10, expected, 5e-4)
-    assert log10_likelihoods(reads, haplotypes, device="cpu", precision="fp64").rescued == 0
+    assert log10_likelihoods(reads, haplotypes, device=DEVICE, precision="fp64").rescued == 0
 
 
 def test_hopeless_long_read_is_right():
@@ -192,7 +193,7 @@ def test_hopeless_long_read_is_right():
     haplotypes = Sequences.from_list([b"A" * 20])
     expected = log10_likelihoods(reads, haplotypes, kernel="reference").log10[0]
     assert expected < -900_000
-    found = log10_likelihoods(reads, haplotypes, device="cpu", kernel="lanes").log10[0]
+    found = log10_likelihoods(reads, haplotypes, device=DEVICE, kernel="lanes").log10[0]
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -208,24 +209,24 @@ def test_hundred_kb_pair():
     pairs = [[0, 0], [1, 1]]
     expected = log10_likelihoods(reads, haplotypes, pairs, kernel="reference").log10
     for precision in ("auto", "fp64"):
-        found = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes", precision=precision).log10
+        found = log10_likelihoods(reads, haplotypes, pairs, device=DEVICE, kernel="lanes", precision=precision).log10
         assert np.abs(found - expected).max() < 5e-4
 
 
 def test_empty_inputs():
     reads, haplotypes = random_case(1, 2, 2, 30, True, (6, 42))
     none = Reads(Sequences.from_list([]), *(np.zeros(0, np.uint8) for _ in range(4)))
-    assert len(log10_likelihoods(none, haplotypes, device="cpu").log10) == 0
-    assert len(log10_likelihoods(reads, Sequences.from_list([]), device="cpu").log10) == 0
-    assert len(log10_likelihoods(reads, haplotypes, np.zeros((0, 2), int), device="cpu").log10) == 0
+    assert len(log10_likelihoods(none, haplotypes, device=DEVICE).log10) == 0
+    assert len(log10_likelihoods(reads, Sequences.from_list([]), device=DEVICE).log10) == 0
+    assert len(log10_likelihoods(reads, haplotypes, np.zeros((0, 2), int), device=DEVICE).log10) == 0
     with pytest.raises(UserError, match=r"haplotype 1 .*empty"):
-        log10_likelihoods(reads, Sequences.from_list([b"A", b""]), device="cpu")
+        log10_likelihoods(reads, Sequences.from_list([b"A", b""]), device=DEVICE)
     with pytest.raises(UserError, match=r"haplotype 1 .*byte 45"):
-        log10_likelihoods(reads, Sequences.from_list([b"A", b"A-C"]), device="cpu")
+        log10_likelihoods(reads, Sequences.from_list([b"A", b"A-C"]), device=DEVICE)
     with pytest.raises(ValueError, match="outside"):
-        log10_likelihoods(reads, haplotypes, [[0, 2]], device="cpu")
+        log10_likelihoods(reads, haplotypes, [[0, 2]], device=DEVICE)
     with pytest.raises(ValueError, match="unknown"):
-        log10_likelihoods(reads, haplotypes, kernel="fastest", device="cpu")
+        log10_likelihoods(reads, haplotypes, kernel="fastest", device=DEVICE)
 
 
 def test_cheap_test_of_regular_reads_is_no_looser():
@@ -243,7 +244,7 @@ def test_engines_have_the_documented_names():
 def test_bits_do_not_depend_on_the_width_of_vectors(monkeypatch):
     case = random_case(11, 37, 4, 151, True, (6, 42))
     wide, narrow = (
-        [log10_likelihoods(*case, device="cpu", kernel="lanes", precision=precision).log10 for precision in ("fp32", "fp64")]
+        [log10_likelihoods(*case, device=DEVICE, kernel="lanes", precision=precision).log10 for precision in ("fp32", "fp64")]
         for _ in _widths(monkeypatch)
     )
     for left, right in zip(wide, narrow, strict=True):
@@ -265,17 +266,17 @@ def test_batches_that_do_not_fit_are_halved():
         sizes.append(len(part.pairs))
         if len(part.pairs) > 20:
             raise MemoryError
-        return ENGINES["lanes"](part, select("cpu"), "fp64")
+        return ENGINES["lanes"](part, select(DEVICE), "fp64")
 
-    whole = ENGINES["lanes"](work, select("cpu"), "fp64")
-    halved = in_batches(work, select("cpu"), compute)
+    whole = ENGINES["lanes"](work, select(DEVICE), "fp64")
+    halved = in_batches(work, select(DEVICE), compute)
     assert (halved.log10 == whole.log10).all()
     assert sizes[0] == 120
     assert max(size for size in sizes if size <= 20) >= 15
-    small = in_batches(work, select("cpu"), lambda part: ENGINES["lanes"](part, select("cpu"), "fp64"), bytes_a_pair=1 << 26)
+    small = in_batches(work, select(DEVICE), lambda part: ENGINES["lanes"](part, select(DEVICE), "fp64"), bytes_a_pair=1 << 26)
     assert (small.log10 == whole.log10).all()
     with pytest.raises(MemoryError):
-        in_batches(work, select("cpu"), _never_fits)
+        in_batches(work, select(DEVICE), _never_fits)
 
 
 def _never_fits(_: Work) -> Outcome:
@@ -316,10 +317,10 @@ def test_long_read_spread_over_lanes_and_bands(monkeypatch):
     reads = make_reads(pieces, [[np.full(len(piece), q, np.uint8) for q in (20, 35, 35, 10)] for piece in pieces])
     haplotypes = Sequences.from_list([haplotype.tobytes(), haplotype[:1400].tobytes()])
     pairs = np.array([[0, 0], [1, 1]])
-    spread = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes").log10
+    spread = log10_likelihoods(reads, haplotypes, pairs, device=DEVICE, kernel="lanes").log10
     monkeypatch.setattr(renormalised, "_MOST_ROWS", 64)
-    banded = log10_likelihoods(reads, haplotypes, pairs, device="cpu", kernel="lanes").log10
-    together = renormalised.run(Work(reads, haplotypes, np.repeat(pairs, 8, axis=0)), select("cpu")).log10
+    banded = log10_likelihoods(reads, haplotypes, pairs, device=DEVICE, kernel="lanes").log10
+    together = renormalised.run(Work(reads, haplotypes, np.repeat(pairs, 8, axis=0)), select(DEVICE)).log10
     expected = log10_likelihoods(reads, haplotypes, pairs, kernel="reference").log10
     assert (spread == banded).all()
     assert (np.unique(together) == np.unique(spread)).all()

@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairhmm_cases import QUICK, TOLERANCE, assert_right, case, small_shape
 
+from devices import DEVICE
 from haplowave.opencl import select
 from haplowave.pairhmm import rowwise, skewed
 
 
 @pytest.fixture(scope="module")
 def device():
-    return select("cpu")
+    return select(DEVICE)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference, small_shape
 
+from devices import DEVICE
 from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
@@ -19,7 +20,7 @@ from haplowave.sequences import Reads, Sequences
 
 @pytest.fixture(scope="module")
 def device():
-    return select("cpu")
+    return select(DEVICE)
 
 
 @pytest.fixture(scope="module")

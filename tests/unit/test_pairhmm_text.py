@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from devices import DEVICE
 from haplowave.errors import UserError
 from haplowave.pairhmm import log10_likelihoods
 from haplowave.pairhmm.text import read_text
@@ -57,7 +58,7 @@ def test_testcases_without_reads_or_haplotypes_are_legal():
     assert len(batch.pairs) == 0
     assert batch.format(np.zeros(0)) == "0 2\n1 0\n\n"
     assert batches(b"") == batches(b"# nothing\n\n") == []
-    assert len(log10_likelihoods(batch.reads, batch.haplotypes, batch.pairs, device="cpu").log10) == 0
+    assert len(log10_likelihoods(batch.reads, batch.haplotypes, batch.pairs, device=DEVICE).log10) == 0
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_example_of_the_documentation_runs(capsys):
 
 
 def command(*arguments: str, text: bytes = b"") -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, str(SCRIPT), "--device", "cpu", *arguments], input=text, capture_output=True, timeout=120)
+    return subprocess.run([sys.executable, str(SCRIPT), "--device", DEVICE, *arguments], input=text, capture_output=True, timeout=120)
 
 
 def test_command_from_file_gz_and_standard_input(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from devices import DEVICE
 from haplowave.pairhmm import log10_likelihoods
 from haplowave.pairhmm.text import TextBatch, read_text
 from haplowave.sequences import Reads
@@ -30,7 +31,7 @@ def test_gatk_vectors(shared_data, name, kernel):
     batch, expected = _gatk(shared_data, name)
     assert len(expected) in (104, 284)
     for precision, tolerance in (("fp64", 1e-5), ("auto", 5e-4), ("fp32", 5e-4)):
-        result = log10_likelihoods(batch.reads, batch.haplotypes, batch.pairs, kernel=kernel, precision=precision, device="cpu")
+        result = log10_likelihoods(batch.reads, batch.haplotypes, batch.pairs, kernel=kernel, precision=precision, device=DEVICE)
         assert np.abs(result.log10 - expected).max() < tolerance, precision
 
 
@@ -54,7 +55,7 @@ def test_benchmark_sets(shared_data, name, pairs):
                     batch.reads,
                     batch.haplotypes,
                     batch.pairs,
-                    device="cpu",
+                    device=DEVICE,
                     kernel="lanes",
                     precision=precision,
                     convention=convention,
