@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--experiment", action="append", help="only this one: lengths, columns, regions, few, sets, command (repeatable)")
     parser.add_argument("--longest", type=int, default=None, help="longest of the equal lengths (default: 131072; 4096 on a CPU)")
     parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also the testcases of this file, and 64 copies of it")
-    parser.add_argument("--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also these tables")
+    parser.add_argument(
+        "--tables", nargs=2, action="append", default=[], metavar=("HAPLOTYPES", "READS"), help="also these tables, and 64 copies of them"
+    )
 
 
 def run(arguments: argparse.Namespace) -> list[Record]:
@@ -101,6 +103,8 @@ def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Se
                 yield text_set(path, _COPIES)
         for paths in arguments.tables:
             yield table_set(*paths)
+            if gpu:
+                yield table_set(*paths, _COPIES)
 
 
 def _columns(measure: "_Measure", precision: str, cells: float) -> Iterator[Record]:

@@ -49,25 +49,35 @@ def regions(rows: int, columns: int, pairs: int, reads: int = 64, haplotypes: in
 
 
 def text_set(path: str, copies: int = 1) -> Set:
-    """The testcases of a file, `copies` times."""
+    """The testcases of a file, with its reads `copies` times."""
     pairs = testcases(path)
-    data = [
-        pairs.reads.bases.data,
-        *(getattr(pairs.reads, name) for name in ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")),
-    ]
-    bases, *quals = (np.tile(array, copies) for array in data)
-    reads = Reads(Sequences(bases, _offsets(np.tile(pairs.reads.bases.lengths, copies))), *quals)
-    step = np.repeat(np.arange(copies) * len(pairs.reads), len(pairs.pairs))
     index = np.tile(pairs.pairs, (copies, 1))
-    index[:, 0] += step
-    name = path.rsplit("/", 1)[-1] + (f" x{copies}" if copies > 1 else "")
-    return _of_any_length(name, Work(reads, pairs.haplotypes, index, share_prefixes=False))
+    index[:, 0] += np.repeat(np.arange(copies) * len(pairs.reads), len(pairs.pairs))
+    work = Work(_tiled_reads(pairs.reads, copies), pairs.haplotypes, index, share_prefixes=False)
+    return _of_any_length(_name(path.rsplit("/", 1)[-1], copies), work)
 
 
-def table_set(haplotypes: str, reads: str) -> Set:
-    """All pairs of the regions of two tables."""
+def table_set(haplotypes: str, reads: str, copies: int = 1) -> Set:
+    """All pairs of the regions of two tables, `copies` times over."""
     pairs = tables(haplotypes, reads)
-    return _of_any_length(pairs.name, Work(pairs.reads, pairs.haplotypes, pairs.pairs, share_prefixes=False))
+    index = np.tile(pairs.pairs, (copies, 1)) + np.repeat(
+        np.arange(copies)[:, None] * [len(pairs.reads), len(pairs.haplotypes)], len(pairs.pairs), axis=0
+    )
+    work = Work(_tiled_reads(pairs.reads, copies), _tiled(pairs.haplotypes, copies), index, share_prefixes=False)
+    return _of_any_length(_name(pairs.name, copies), work)
+
+
+def _name(name: str, copies: int) -> str:
+    return name + (f" x{copies}" if copies > 1 else "")
+
+
+def _tiled(sequences: Sequences, copies: int) -> Sequences:
+    return Sequences(np.tile(sequences.data, copies), _offsets(np.tile(sequences.lengths, copies)))
+
+
+def _tiled_reads(reads: Reads, copies: int) -> Reads:
+    quals = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    return Reads(_tiled(reads.bases, copies), *(np.tile(array, copies) for array in quals))
 
 
 def _of_any_length(name: str, work: Work) -> Set:
