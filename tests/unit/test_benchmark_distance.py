@@ -1,12 +1,15 @@
 """The suite `distance` of the benchmarks: simulated pairs are what they claim, every part yields its records and plots."""
 
 import argparse
+import gzip
 
 import numpy as np
 import pytest
 
 from devices import DEVICE
 from haplowave.benchmark import distance as suite
+from haplowave.benchmark import distance_batches as batches
+from haplowave.benchmark import distance_choices as choices
 from haplowave.benchmark import distance_parts as parts
 from haplowave.benchmark.distance_literature import PAIRS, LiteraturePair
 from haplowave.benchmark.distance_pairs import simulate_pair
@@ -49,6 +52,43 @@ def test_parts_yield_records_and_plots(tmp_path, monkeypatch):
     assert [record["strategy"].split(":")[0] for record in records[2:]] == [*RUNGS, "wfa", "bitparallel", "auto"]
     draw(records, tmp_path)
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("distance_ladder.png", "distance_similarity.png"))
+
+
+def test_choices_and_alignments_are_measured_on_real_and_simulated_pairs(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    a = np.frombuffer(b"ACGT", np.uint8)[rng.integers(0, 4, 6000)]
+    b = np.concatenate([a[:3000], a[3001:]])
+    for name, text in (("x", a), ("y", b)):
+        (tmp_path / f"{name}.fa.gz").write_bytes(gzip.compress(b">s\n" + text.tobytes() + b"\n"))
+    (tmp_path / "expected.tsv").write_text("a\tb\tlen_a\tlen_b\tedit_distance\tedlib\nx\ty\t6000\t5999\t1\t0.0\n")
+    setting = parts.Setting(select("cpu"), 1, tmp_path, 30_000, True)
+    records = choices.choices(setting)
+    assert [record["distance"] for record in records][:2] == [1, distance(*simulate_pair(20_000, 20_200, 200), device="cpu").distance]
+    for record in records:
+        better = min(record[name] for name in ("wfa", "bitparallel") if record[name] != "too slow")
+        assert record["ratio"] == record["auto"] / better
+    records = choices.alignments(setting)
+    assert records[0]["experiment"] == "y"
+    assert all(record["ratio"] == record["seconds"] / record["distance_seconds"] for record in records)
+    (tmp_path / "expected.tsv").write_text("a\tb\tlen_a\tlen_b\tedit_distance\tedlib\nx\ty\t6000\t5999\t2\t0.0\n")
+    with pytest.raises(RuntimeError, match=r"y: distances \[1\], expected about 2"):
+        choices.alignments(setting)
+
+
+def test_wfa_is_stopped_where_it_is_hopeless(monkeypatch):
+    monkeypatch.setattr(choices, "_HOPELESS", 0)
+    monkeypatch.setattr(choices, "_SIMULATED", ((60_000, 30_000),))
+    monkeypatch.setattr(choices, "GRACE", 0.0)
+    (record,) = choices.choices(parts.Setting(select("cpu"), 1, None, 60_000, False))
+    assert record["wfa"] == "too slow"
+    assert record["ratio"] == record["auto"] / record["bitparallel"]
+
+
+def test_batches_are_measured():
+    (record,) = batches.short(select("cpu"), 1, 2000, False)
+    assert (record["pairs"], record["gcups"]) == (2000, 2000 * 150 * 400 / record["seconds"] / 1e9)
+    records = batches.affine(select("cpu"), 1, 40)
+    assert [record["pairs"] for record in records] == [40, 40, 4, 4, 4, 4]
 
 
 def test_unknown_parts_are_named():

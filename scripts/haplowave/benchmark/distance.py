@@ -2,7 +2,8 @@
 
 Parts: `literature`, the pairs of Tables 2 and 3 of Castells-Rufas 2023 (real ones where --data holds them, otherwise simulated with the
 same lengths and about the same distance); `ladder`, its Fig. 12, all designs on one pair; `random`, strings that share nothing;
-`alignment`, paths beside distances. Suite `distance_cpu` has other programs beside these on a CPU.
+`auto`, the named strategies beside the choice among them, and `alignment`, paths beside distances, both on the real pairs of --data and
+on simulated ones; `short` and `affine`, batches. Suite `distance_cpu` has other programs beside these on a CPU.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import numpy as np
 
 from haplowave.benchmark.records import Record, print_table
 
-PARTS = ("literature", "ladder", "random", "alignment")
+PARTS = ("literature", "ladder", "random", "auto", "alignment", "short", "affine")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--largest", type=float, metavar="N", help="longest string of a pair (default: 65 million on a GPU, 400,000 on a CPU)"
     )
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with FASTA files NAME.fa.gz of the real pairs")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of which the fastest counts, where one takes under 1 s (default: 3)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with expected.tsv and FASTA files NAME.fa.gz of real pairs")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=3,
+        help="runs of a measurement, where one takes under 1 s; parts auto and alignment take up to 15 (default: 3)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> list[Record]:
+    from haplowave.benchmark import distance_batches as batches
+    from haplowave.benchmark import distance_choices as choices
     from haplowave.benchmark import distance_parts as parts
     from haplowave.benchmark.distance_plots import draw
     from haplowave.errors import UserError
@@ -50,8 +58,14 @@ def run(arguments: argparse.Namespace) -> list[Record]:
         records += _shown(parts.ladder(setting, arguments.ladder_pair), parts.LADDER_COLUMNS)
     if "random" in chosen:
         records += _shown(parts.unrelated(setting), parts.RANDOM_COLUMNS)
+    if "auto" in chosen:
+        records += _shown(choices.choices(setting), choices.AUTO_COLUMNS)
     if "alignment" in chosen:
-        records += _shown(parts.alignments(setting), parts.ALIGNMENT_COLUMNS)
+        records += _shown(choices.alignments(setting), choices.ALIGNMENT_COLUMNS)
+    if "short" in chosen:
+        records += _shown(batches.short(device, arguments.repeats, 100_000 if arguments.quick else 1_000_000, False), batches.BATCH_COLUMNS)
+    if "affine" in chosen:
+        records += _shown(batches.affine(device, arguments.repeats, 2_000 if arguments.quick else 20_000), batches.BATCH_COLUMNS)
     if arguments.plots:
         draw(records, Path(arguments.plots))
     return [{key: _plain(value) for key, value in record.items()} for record in records]

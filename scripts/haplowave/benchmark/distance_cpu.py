@@ -1,26 +1,21 @@
 """Suite `distance_cpu`: the CPU strategies beside edlib and WFA2-lib, short pairs in batches, and gap-affine alignments in batches.
 
-Engines take turns on the same strings, and the fastest of the rounds counts; what takes over SLOW seconds runs once. Wall-clock times
-mean something on a quiet machine only; `cpu_seconds`, the processor time of all threads of that round, also on a busy one.
+Engines take turns on the same strings, and the fastest of the rounds counts; slow ones run once. Wall-clock times mean something
+on a quiet machine only; `cpu_seconds`, the processor time of all threads of that round, also on a busy one.
 """
 
 import argparse
 import functools
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from haplowave.benchmark import distance_peers
-from haplowave.benchmark.distance_cpu_sets import LongPair, real_pairs, short_pairs, simulated_pairs
+from haplowave.benchmark.distance_cpu_sets import LongPair, real_pairs, simulated_pairs
 from haplowave.benchmark.records import Record, print_table
-from haplowave.sequences import Sequences
+from haplowave.benchmark.turns import in_turns
 
-SLOW = 3.0
 PARTS = ("long", "short", "affine")
 _COLUMNS = ("experiment", "engine", "query_length", "target_length", "distance", "seconds", "cpu_seconds", "gcups")
-_BATCH_COLUMNS = ("experiment", "engine", "pairs", "query_length", "target_length", "seconds", "cpu_seconds", "gcups")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> list[Record]:
     """Print the tables; one record an engine and set."""
+    from haplowave.benchmark import distance_batches as batches
     from haplowave.opencl import select
 
     device = select("cpu" if arguments.device == "auto" else arguments.device, arguments.threads)
@@ -46,9 +42,9 @@ def run(arguments: argparse.Namespace) -> list[Record]:
             pairs = real_pairs(arguments.data, 200_000 if arguments.quick else 1 << 31) + pairs
         records += _shown(_long(pairs, device, rounds, arguments.peers), _COLUMNS)
     if "short" in chosen:
-        records += _shown(_short(device, rounds, 100_000 if arguments.quick else 1_000_000, arguments.peers), _BATCH_COLUMNS)
+        records += _shown(batches.short(device, rounds, 100_000 if arguments.quick else 1_000_000, arguments.peers), batches.BATCH_COLUMNS)
     if "affine" in chosen:
-        records += _shown(_affine(device, rounds, 2_000 if arguments.quick else 20_000), _BATCH_COLUMNS)
+        records += _shown(batches.affine(device, rounds, 2_000 if arguments.quick else 20_000), batches.BATCH_COLUMNS)
     return records
 
 
@@ -56,21 +52,6 @@ def _shown(records: list[Record], columns: tuple[str, ...]) -> list[Record]:
     print()
     print_table(records, columns)
     return records
-
-
-def in_turns(engines: dict[str, Callable[[], object]], rounds: int) -> dict[str, tuple[object, float, float]]:
-    """(result, seconds, processor seconds) of the fastest round of every engine."""
-    best: dict[str, tuple[object, float, float]] = {}
-    for _ in range(rounds):
-        for name, engine in engines.items():
-            if name in best and best[name][1] > SLOW:
-                continue
-            began, used = time.perf_counter(), time.process_time()
-            result = engine()
-            seconds, used = time.perf_counter() - began, time.process_time() - used
-            if name not in best or seconds < best[name][1]:
-                best[name] = (result, seconds, used)
-    return best
 
 
 def _long(pairs: list[LongPair], device, rounds: int, peers: bool) -> list[Record]:
@@ -90,8 +71,9 @@ def _long(pairs: list[LongPair], device, rounds: int, peers: bool) -> list[Recor
                 engines[name] = functools.partial(program, *texts)
         for engine in list(engines)[:3]:
             engines[engine]()  # kernels compiled
-        for name, (result, seconds, used) in in_turns(engines, rounds).items():
-            found = getattr(result, "distance", result)
+        for name, timing in in_turns(engines, rounds).items():
+            found = getattr(timing.result, "distance", timing.result)
+            seconds, used = timing.fastest
             shape = {"query_length": len(pair.a), "target_length": len(pair.b), "distance": found}
             rate = len(pair.a) * len(pair.b) / seconds / 1e9
             records.append({"experiment": pair.name, "engine": name, **shape, "seconds": seconds, "cpu_seconds": used, "gcups": rate})
@@ -108,48 +90,3 @@ def _peers(threads: int) -> dict[str, Callable[[bytes, bytes], int]]:
         "WFA2-lib, both ends": distance_peers.wfa2(1, both_ends=True),
     }
     return {name: program for name, program in programs.items() if program is not None}
-
-
-def _short(device, rounds: int, count: int, peers: bool) -> list[Record]:
-    from haplowave.distance import batch
-
-    reads, haplotypes, pairs = short_pairs(count, 150, 400)
-    engines: dict[str, Callable[[], object]] = {"haplowave batch": lambda: batch(reads, haplotypes, pairs, device=device)}
-    engines["haplowave batch"]()
-    sample = pairs[:: max(1, count // 20_000)]
-    edlib = distance_peers.edlib_infix() if peers else None
-    if edlib is not None:
-        texts = [(reads[read].tobytes(), haplotypes[haplotype].tobytes()) for read, haplotype in sample]
-        engines["edlib, a sample"] = lambda: [edlib(*pair) for pair in texts]
-    records = []
-    for name, (_, seconds, used) in in_turns(engines, rounds).items():
-        done = count if name.startswith("haplowave") else len(sample)
-        shape = {"pairs": done, "query_length": 150, "target_length": 400}
-        rate = done * 150 * 400 / seconds / 1e9
-        records.append(
-            {"experiment": "reads in haplotypes", "engine": name, **shape, "seconds": seconds, "cpu_seconds": used, "gcups": rate}
-        )
-    return records
-
-
-def _affine(device, rounds: int, count: int) -> list[Record]:
-    from haplowave.distance.affine import Penalties, align_batch
-
-    records = []
-    for length, divergence in ((150, 0.02), (1000, 0.05), (10_000, 0.05)):
-        number = max(4, count * 150 // length // (1 + length // 1000))
-        texts = [simulated_pairs(length, (divergence,), seed=index)[0] for index in range(number)]
-        queries, targets = (Sequences.from_list(bytes(getattr(pair, side)) for pair in texts) for side in ("a", "b"))
-        pairs = np.repeat(np.arange(number), 2).reshape(-1, 2)
-        engines = {
-            f"haplowave {name}": functools.partial(align_batch, queries, targets, pairs, Penalties(), cigars=cigars, device=device)
-            for name, cigars in (("scores", False), ("alignments", True))
-        }
-        for engine in engines.values():
-            engine()
-        for name, (_, seconds, used) in in_turns(engines, rounds).items():
-            shape = {"pairs": number, "query_length": length, "target_length": length}
-            rate = float((queries.lengths * targets.lengths).sum()) / seconds / 1e9
-            experiment = f"affine 4, 6, 2 at {divergence:.0%}"
-            records.append({"experiment": experiment, "engine": name, **shape, "seconds": seconds, "cpu_seconds": used, "gcups": rate})
-    return records

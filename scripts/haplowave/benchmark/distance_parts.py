@@ -10,7 +10,7 @@ import numpy as np
 from haplowave.benchmark.distance_literature import PAIRS, LiteraturePair
 from haplowave.benchmark.distance_pairs import simulate_pair
 from haplowave.benchmark.records import Record
-from haplowave.distance import align, distance
+from haplowave.distance import distance
 from haplowave.distance.ladder import RUNGS
 from haplowave.distance.planes import command_queue, upload
 from haplowave.distance.tiles import Sweep, shape_for, task
@@ -22,7 +22,6 @@ LITERATURE_COLUMNS = (
 )  # fmt: skip
 LADDER_COLUMNS = ("experiment", "strings", "distance", "strategy", "seconds", "gcups", "cells")
 RANDOM_COLUMNS = ("length", "distance", "strategy", "seconds", "gcups")
-ALIGNMENT_COLUMNS = ("strings", "query_length", "target_length", "distance", "strategy", "distance_seconds", "seconds", "ratio")
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def literature(setting: Setting, strategies: list[str]) -> list[Record]:
             continue
         a, b, kind = setting.pair(which)
         for name in strategies:
-            _say(f"{which.experiment} {name}")
+            say(f"{which.experiment} {name}")
             records.append(_record(setting, which, a, b, kind, name))
             records[-1] |= {"part": "literature", "published_distance": which.distance, "published_seconds": which.seconds}
             records[-1]["times_faster"] = which.seconds / float(records[-1]["seconds"])
@@ -100,7 +99,7 @@ def ladder(setting: Setting, experiment: str) -> list[Record]:
     a, b, kind = setting.pair(which)
     records = []
     for name in (*RUNGS, "wfa", "bitparallel", "auto"):
-        _say(f"ladder {name}")
+        say(f"ladder {name}")
         records.append({"part": "ladder", **_record(setting, which, a, b, kind, name)})
     return records
 
@@ -113,7 +112,7 @@ def unrelated(setting: Setting) -> list[Record]:
     for length in lengths:
         if length > setting.largest:
             continue
-        _say(f"random {length}")
+        say(f"random {length}")
         a, b = (np.frombuffer(b"ACGT", np.uint8)[rng.integers(0, 4, length)] for _ in range(2))
         result, seconds = setting.best(lambda a=a, b=b: distance(a, b, device=setting.device), lambda one: one.seconds)
         records.append({
@@ -123,29 +122,6 @@ def unrelated(setting: Setting) -> list[Record]:
     return records
 
 
-def alignments(setting: Setting) -> list[Record]:
-    """Time of an alignment over the time of the distance."""
-    sizes = (
-        ((20_000, 200), (20_000, 5000))
-        if setting.quick
-        else ((100_000, 1000), (100_000, 30_000), (1_000_000, 10_000), (3_000_000, 900_000))
-    )
-    records = []
-    for length, edits in sizes:
-        if length > setting.largest:
-            continue
-        _say(f"alignment {length} {edits}")
-        a, b = simulate_pair(length, length + length // 100, edits)
-        found, plain = setting.best(lambda a=a, b=b: distance(a, b, device=setting.device), lambda one: one.seconds)
-        result, seconds = setting.best(lambda a=a, b=b: align(a, b, device=setting.device), lambda one: one.seconds)
-        if result.distance != found.distance:
-            raise RuntimeError(f"alignment of {result.distance} edits, but distance {found.distance}")
-        records.append({
-            "part": "alignment", "strings": "simulated", "query_length": len(a), "target_length": len(b), "distance": found.distance,
-            "strategy": result.strategy, "distance_seconds": plain, "seconds": seconds, "ratio": seconds / plain,
-        })  # fmt: skip
-    return records
-
-
-def _say(what: str) -> None:
+def say(what: str) -> None:
+    """Progress, on standard error."""
     print(f"measuring {what}", file=sys.stderr, flush=True)
