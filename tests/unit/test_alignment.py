@@ -8,11 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from long_pairs import expected_distances, mutate, string_pairs
 
 from devices import DEVICE
-from haplowave.distance import align, cigar, distance
+from haplowave.distance import align, auto, cigar, distance, hirschberg
+from haplowave.distance.alignment import any_device_runs
 from haplowave.distance.anchors import cut
+from haplowave.distance.crossings import spacing
 from haplowave.distance.hirschberg import operations
 from haplowave.distance.planes import command_queue, upload
 from haplowave.distance.reference import edit_distance
+from haplowave.distance.strategies import Problem
+from haplowave.distance.tiles import Keeping, Shape, Sweep, task
 from haplowave.distance.wavefront import Front
 from haplowave.opencl import select
 
@@ -70,6 +74,51 @@ def test_path_by_halves_with_and_without_the_distance(pair):
     whole = np.array([[0, 0, len(a), len(b), max(len(a), len(b))]])
     for given_pieces, known in ((pieces, None), (pieces, expected), (whole, None)):
         assert replayed(cigar.runs(operations(device, planes, given_pieces, known)).cigar, a, b) == expected
+
+
+@pytest.mark.parametrize("every", [1, 2, 4, 64])
+@pytest.mark.parametrize("shape", [Shape(1, 1, 32), Shape(1, 4, 64)])
+@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(pair=string_pairs(1200))
+def test_borders_kept_in_any_number(monkeypatch, pair, every, shape):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    device = select(DEVICE)
+    monkeypatch.setattr(hirschberg, "spacing", lambda *_: every)
+    monkeypatch.setattr(hirschberg, "shape_for", lambda *_: shape)
+    monkeypatch.setattr(hirschberg, "LEAF", 40)
+    planes = upload(device, command_queue(device), a, b)
+    whole = np.array([[0, 0, len(a), len(b), max(len(a), len(b))]])
+    assert replayed(cigar.runs(operations(device, planes, whole)).cigar, a, b) == edit_distance(a, b)
+
+
+def test_spacing_of_kept_borders_follows_the_memory(monkeypatch):
+    device = select(DEVICE)
+    tasks = np.array([task(0, 0, 100_000, 100_000, 1, 100_000, 20_000)] * 3)
+    shape = Shape(1, 4, 512)
+    monkeypatch.setattr(device, "max_allocation", 1 << 40)
+    for memory in (1 << 40, 1 << 26, 1 << 20):
+        monkeypatch.setattr(device, "global_memory", memory)
+        every = spacing(device, tasks, shape)
+        kept = Keeping.from_start(every, 3)
+        sweep = Sweep(
+            device, upload(device, command_queue(device), np.zeros(9, np.uint8), np.zeros(9, np.uint8)), tasks, shape, keeping=kept
+        )
+        assert sweep.kept_words.size + sweep.kept_scores.size <= memory // 8
+        assert every == 1 or 2.5 * (sweep.kept_words.size + sweep.kept_scores.size) > memory // 8
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@SLOW_START
+@given(pair=string_pairs(1500))
+def test_paths_on_any_device(pair, narrow):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auto, "bound_matters", lambda *_: not narrow)
+        assert replayed(any_device_runs(Problem(a, b, select(DEVICE))).cigar, a, b) == edit_distance(a, b)
 
 
 def test_many_rectangles_side_by_side():

@@ -48,6 +48,32 @@ def test_maximum_gives_the_distance_or_one_more(pair, slack):
 
 
 @SLOW_START
+@given(pair=string_pairs(2000))
+def test_strategies_that_do_without_a_bound(pair):
+    a, b = pair
+    if len(a) == 0 or len(b) == 0:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anchors, "bound_matters", lambda *_: False)
+        patch.setattr(auto, "bound_matters", lambda *_: False)
+        for function in (bitparallel_tiles.bitparallel, auto.auto):
+            assert function(Problem(a, b, select("cpu"))) == edit_distance(a, b)
+
+
+def test_a_front_foresees_the_distance_of_evenly_mutated_strings(device):
+    rng = np.random.default_rng(31)
+    a = rng.integers(0, 4, 30_000).astype(np.uint8)
+    for rate in (0.02, 0.1):
+        b = mutate(rng, np.concatenate([a[:500], rng.integers(0, 4, 40).astype(np.uint8), a[500:]]), rate, 4).astype(np.uint8)
+        front = wavefront.Front(device, upload(device, command_queue(device), a, b))
+        front.advance(200)
+        front.advance(400)
+        foreseen = front.expected
+        assert front.advance(30_000)
+        assert 0.7 * front.distance < foreseen < 1.4 * front.distance
+
+
+@SLOW_START
 @given(pair=string_pairs(2500), bound=st.integers(-40, 400), shape=st.sampled_from([Shape(1, 1, 32), Shape(1, 4, 512)]))
 def test_sweeps_find_what_costs_at_most_the_bound_from_either_end(pair, bound, shape):
     a, b = pair

@@ -65,13 +65,21 @@ def align(
 
 def _runs(problem: Problem) -> cigar.Runs:
     device = problem.device
-    if device.kind == "cpu" and (path := cpu_runs(problem)) is not None:
+    if device.kind != "cpu":
+        return any_device_runs(problem)
+    if (path := cpu_runs(problem)) is not None:
         return path
+    # its own programs for distances are faster than sweeps that stop halfway
     planes = upload(device, command_queue(device), problem.a, problem.b)
-    if device.kind == "cpu":  # its own programs for distances are faster than sweeps that stop halfway
-        pieces, found = cut(device, planes), find("auto", device)(problem)
-        problem.notes["strategy"] = "bitparallel"
-        return cigar.runs(operations(device, planes, pieces, found, problem.count))
+    pieces, found = cut(device, planes), find("auto", device)(problem)
+    problem.notes["strategy"] = "bitparallel"
+    return cigar.runs(operations(device, planes, pieces, found, problem.count))
+
+
+def any_device_runs(problem: Problem) -> cigar.Runs:
+    """One optimal path of two strings that are not empty."""
+    device = problem.device
+    planes = upload(device, command_queue(device), problem.a, problem.b)
     front, pieces = choose(problem, planes, keep=True)
     if front is None:
         problem.notes["strategy"] = "bitparallel"

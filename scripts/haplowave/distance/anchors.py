@@ -18,12 +18,24 @@ from haplowave.opencl import Device
 
 SEED = 20  # symbols: 4^20 >> any chromosome, and at 15 % difference 4 % of the seeds are still intact
 MOST_SAMPLES = 1 << 20
+WHOLE = 4096  # rows a compute unit up to which no processor of it has more than one strip: 4 each, 2,048 rows, two sweeps
 DETOUR = 64  # an anchor that costs this many more gaps than its neighbours alone is left out
+
+
+def bound_matters(device: Device, planes: Planes) -> bool:
+    """Whether a sweep is any faster inside a band: on a GPU with more processors than the matrix has strips it is not."""
+    return device.kind != "gpu" or planes.lengths[0] > device.compute_units * WHOLE
+
+
+def whole(planes: Planes) -> np.ndarray:
+    """As `cut`, the one piece that there is without looking: at most the longer length."""
+    return np.array([[0, 0, *planes.lengths, max(planes.lengths)]], np.int64)
 
 
 def upper_bound(device: Device, planes: Planes) -> int:
     """Sum of the exact distances of the pieces: at least the distance of the two strings."""
-    return min(int(cut(device, planes)[:, 4].sum()), max(planes.lengths))
+    pieces = cut(device, planes) if bound_matters(device, planes) else whole(planes)
+    return min(int(pieces[:, 4].sum()), max(planes.lengths))
 
 
 def cut(device: Device, planes: Planes) -> np.ndarray:

@@ -5,6 +5,7 @@ one). All tasks of a `Sweep` run side by side, one launch an anti-diagonal of ti
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +14,7 @@ from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes
 from haplowave.opencl import Device
 
-FIELDS = 12
+FIELDS = 14
 UNKNOWN = 1 << 60
 EVERY_STRIP = np.int64(1 << 62)
 
@@ -44,6 +45,12 @@ def task(a_at: int, b_at: int, m: int, n: int, step: int, whole_n: int, bound: i
     return a_at, b_at, m, n, step, whole_n, bound
 
 
+def kept_strips(tasks: np.ndarray, shape: Shape) -> np.ndarray:
+    """Slots of a kept border of each task: strips that Ukkonen's band has in a chunk, at most."""
+    m, bound = tasks[:, 2], tasks[:, 6]
+    return np.minimum(-(-m // shape.rows), (bound + shape.chunk) // shape.rows + 3)
+
+
 def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
     """Few rows a strip where few strips are at work at a time (the band of a sweep below `bound` is that wide)."""
     if not device.is_nvidia:
@@ -56,13 +63,37 @@ def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
     return Shape(32, 8, 2048)
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """Which right borders of tiles a sweep keeps: those after chunks c with (c + 1 + phase) % every = 0.
+
+    `phases`, `offsets`: int64, one a task; offset: columns that a task's first chunk is shorter than the others.
+    """
+
+    every: int
+    phases: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def from_start(cls, every: int, tasks: int) -> Self:
+        return cls(every, np.zeros(tasks, np.int64), np.zeros(tasks, np.int64))
+
+
 class Sweep:
     """State of the tasks (int64 array or list of rows, see `task`) on the device; `launch` counts the anti-diagonals done.
 
-    swapped: rows are symbols of b and columns symbols of a, in the tasks and in all results.
+    swapped: rows are symbols of b and columns symbols of a, in the tasks and in all results. keeping: borders to hold for `crossings`.
     """
 
-    def __init__(self, device: Device, planes: Planes, tasks: np.ndarray | list[tuple[int, ...]], shape: Shape, swapped: bool = False):
+    def __init__(
+        self,
+        device: Device,
+        planes: Planes,
+        tasks: np.ndarray | list[tuple[int, ...]],
+        shape: Shape,
+        swapped: bool = False,
+        keeping: Keeping | None = None,
+    ):
         self.device, self.planes, self.shape = device, planes, shape
         self.tasks = np.asarray(tasks, np.int64).reshape(-1, 7)
         self.rows_text, self.columns_text = (planes.b, planes.a) if swapped else (planes.a, planes.b)
@@ -74,7 +105,9 @@ class Sweep:
         self.program = device.build("distance_tiles.cl", defines)
         self.m, self.n, self.whole_n, self.bound = (np.ascontiguousarray(self.tasks[:, field]) for field in (2, 3, 5, 6))
         self.strips = -(-self.m // shape.rows)
-        self.chunks = -(-self.n // shape.chunk)
+        self.keeping = Keeping.from_start(0, len(self.tasks)) if keeping is None else keeping
+        self.offsets = self.keeping.offsets
+        self.chunks = -(-(self.n + self.offsets) // shape.chunk)
         self.launch = 0
         self.launches = int((self.strips + self.chunks - 1).max())
         self._allocate()
@@ -86,6 +119,10 @@ class Sweep:
         fields[:, :5] = self.tasks[:, :5]
         fields[:, 5], fields[:, 6], fields[:, 7] = self.whole_n - self.m, self.whole_n, self.bound
         fields[1:, 8], fields[1:, 9] = np.cumsum(self.strips)[:-1], np.cumsum(self.chunks)[:-1]
+        fields[:, 10], fields[:, 11] = self.offsets, self.keeping.phases
+        fields[:, 12] = kept_strips(self.tasks, self.shape)
+        slots = fields[:, 12] * ((self.chunks + self.keeping.phases) // max(1, self.keeping.every)) * (self.keeping.every > 0)
+        fields[1:, 13] = np.cumsum(slots)[:-1]
         self.problems = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=fields)
         words = strips * self.shape.rows // 8
         border = chunks * self.shape.chunk // 8
@@ -96,10 +133,15 @@ class Sweep:
         self.sizes = sizes
         for name, value in (("strip_last", np.int32(-2)), ("chunk_strip", np.int64(-2)), ("computed", np.uint32(0))):
             cl.enqueue_fill_buffer(self.queue, self.state[name], value, 0, sizes[name])
+        slots = max(1, int(slots.sum()))
+        self.kept_words = cl.Buffer(context, flags, slots * self.shape.rows // 4)
+        self.kept_scores = cl.Buffer(context, flags, slots * 8)
+        cl.enqueue_fill_buffer(self.queue, self.kept_scores, np.int64(UNKNOWN), 0, slots * 8)
         kernel = cl.Kernel(self.program, "tiles")
         kernel.set_args(
-            self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP
-        )
+            self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP,
+            np.int32(self.keeping.every), self.kept_words, self.kept_scores,
+        )  # fmt: skip
         self.kernel, self.launch_argument = kernel, 3 + len(sizes)
 
     def limits(self, launches: np.ndarray, low: int = 0, high: int = EVERY_STRIP) -> tuple[np.ndarray, np.ndarray]:
@@ -107,8 +149,9 @@ class Sweep:
         rows, chunk = self.shape.rows, self.shape.chunk
         difference = self.whole_n - self.m
         lowest, highest = -((self.bound - difference) // 2), (self.bound + difference) // 2
-        first = np.maximum(np.maximum(low, launches - self.chunks + 1), -((highest + rows - launches * chunk) // (rows + chunk)))
-        final = np.minimum(np.minimum(self.strips, high) - 1, np.minimum(launches, ((launches + 1) * chunk - lowest) // (rows + chunk)))
+        columns = launches * chunk - self.offsets
+        first = np.maximum(np.maximum(low, launches - self.chunks + 1), -((highest + rows - columns) // (rows + chunk)))
+        final = np.minimum(np.minimum(self.strips, high) - 1, np.minimum(launches, (columns + chunk - lowest) // (rows + chunk)))
         return first, final
 
     def _widths(self, launch: int) -> list[int]:

@@ -22,7 +22,8 @@ _UNFOUND = np.iinfo(np.int32).max
 
 @dataclass
 class Front:
-    """The wave at `radius` edits on the device. `distance`: None until found; `bound`: an upper bound of it; `cells`: computed so far.
+    """The wave at `radius` edits on the device. `distance`: None until found; `bound`: an upper bound of it; `cells`: computed so far;
+    `history`: edits and the furthest (i + j) / 2 after them, at every look.
 
     `keep`: store waves on the way, for `path`.
     """
@@ -36,6 +37,7 @@ class Front:
     keep: bool = False
     kept: list[tuple[int, int, int, int]] = field(default_factory=list)  # radius, first diagonal, entries, offset in `store`
     store: cl.Buffer | None = None
+    history: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     _waves: list[cl.Buffer] = field(default_factory=list)
     _base: int = 0
     _size: int = 0
@@ -43,15 +45,15 @@ class Front:
     def __post_init__(self) -> None:
         self.queue = self.planes.queue
         self.m, self.n = self.planes.lengths
-        self.bound = max(self.m, self.n)
-        self.value = np.int32 if self.bound < (1 << 31) - (1 << 20) else np.int64
+        self.bound = min(max(self.m, self.n), _UNFOUND - 1)
+        self.value = np.int32 if max(self.m, self.n) < (1 << 31) - (1 << 20) else np.int64
         self.width = np.dtype(self.value).itemsize
         # wide fronts: small groups give the scheduler more to choose from; a narrow one: everything in one group
         self.wide, self.narrow = (512, 1024) if self.device.kind == "gpu" else (256, 256)
         self.narrow = min(self.narrow, self.device.device.max_work_group_size)
         self.wide = min(self.wide, self.narrow)
-        self.control = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, 16)
-        cl.enqueue_copy(self.queue, self.control, np.array([_UNFOUND, self.bound, 0, 0], np.int32))
+        self.control = cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, 24)
+        cl.enqueue_copy(self.queue, self.control, np.array([_UNFOUND, self.bound, 0, 0, 0, 0], np.int32))
         self._kernels = {group: self._kernel(group) for group in {self.wide, self.narrow}}
 
     def _kernel(self, group: int, name: str = "advance") -> cl.Kernel:
@@ -156,12 +158,21 @@ class Front:
             cl.enqueue_copy(self.queue, self.control, np.array([bound], np.int32), dst_offset=4)
 
     def _look(self) -> None:
-        control = np.empty(4, np.int32)
+        control = np.empty(6, np.int32)
         cl.enqueue_copy(self.queue, control, self.control)
         self.bound = min(self.bound, int(control[1]))
-        self.cells = int(control[2:].view(np.uint64)[0])
+        self.cells = int(control[2:4].view(np.uint64)[0])
+        self.history.append((self.radius, int(control[4])))
         if control[0] != _UNFOUND:
             self.distance = int(control[0])
+
+    @property
+    def expected(self) -> float:
+        """The distance if the symbols ahead cost what those of the second half of the edits so far did."""
+        edits, reached = self.history[-1]
+        before, there = max(past for past in self.history if past[0] <= max(0, edits) / 2)
+        rate = (edits - before) / max(1, reached - there)
+        return max(abs(self.m - self.n), edits + ((self.m + self.n) / 2 - reached) * rate)
 
     @property
     def done(self) -> float:

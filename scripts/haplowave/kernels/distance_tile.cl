@@ -33,7 +33,7 @@ typedef ulong word;
 #define SKEW (32 * LAG) // columns that the last lane is behind, rounded up to whole words of the border
 #define ROWS ((long)LANES * K * W)
 #define BLOCKS (CHUNK / 32)
-#define FIELDS 12
+#define FIELDS 14
 #define ALL_ONES (~(word)0)
 
 inline long magnitude(long x) { return x < 0 ? -x : x; }
@@ -243,5 +243,20 @@ inline long sum_of_lanes(long value) {
 #define BOUND 7
 #define STRIP_BASE 8
 #define CHUNK_BASE 9
+#define OFFSET 10      // columns that the first chunk is shorter than CHUNK
+#define KEPT_PHASE 11  // borders after chunks c with (c + 1 + phase) % every = 0 are kept
+#define KEPT_STRIPS 12 // slots of a kept border
+#define KEPT_BASE 13   // first slot of the problem
+
+// columns before chunk c
+inline long chunk_begin(__global const long *problem, long c) { return max(0L, c * CHUNK - problem[OFFSET]); }
+
+inline long chunks_of(__global const long *problem) { return (problem[N_COLUMNS] + problem[OFFSET] + CHUNK - 1) / CHUNK; }
+
+// first strip of Ukkonen's band in chunk c: j - i <= (bound + difference) / 2 somewhere in the tile
+inline long first_strip(__global const long *problem, long c) {
+    const long highest = floor_div(problem[BOUND] + problem[DIFFERENCE], 2);
+    return max(0L, -floor_div(highest + ROWS - (c * CHUNK - problem[OFFSET]), ROWS));
+}
 
 #define UNKNOWN (1L << 60)

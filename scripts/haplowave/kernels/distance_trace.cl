@@ -2,24 +2,26 @@
 // walked back. Recurrence: see distance_tiles.cl. With v[i,j] = D[i,j] - D[i-1,j], an optimal step back from (i, j) is
 //     diagonal where a_i = b_j; otherwise up where v[i,j] = 1; otherwise left where v[i,j-1] = -1; otherwise diagonal (substitution).
 //
-// leaves: 4 longs each: position in a, position in b, rows, columns (both 1..LEAF).
-// kept: [LEAF + 1 columns][WORDS][2][leaf]. operations: [leaf][2 LEAF], from the end of the rectangle backwards; steps: their number.
-// 0 match, 1 substitution, 2 symbol of a only, 3 symbol of b only.
+// leaves: 5 longs each: position in a, position in b, rows, columns (both 1..LEAF), end of its steps.
+// kept: LANES leaves interleaved, [column 0..columns][word of 64 rows][2][LANES], from bases[leaf / LANES] on.
+// steps: from the first to the last, up to its end: 0 match, 1 substitution, 2 symbol of a only, 3 symbol of b only.
 
 #include "distance_planes.cl"
 
 #define WORDS (LEAF / 64)
 
 __kernel void trace(__global const uint *restrict a, __global const uint *restrict b, __global const long *restrict leaves, const int count,
-                    __global ulong *restrict kept, __global uchar *restrict operations, __global int *restrict steps) {
+                    __global const long *restrict bases, __global ulong *restrict kept, __global uchar *restrict steps) {
     const int leaf = get_global_id(0);
     if (leaf >= count) return;
-    const long a_at = leaves[4L * leaf], b_at = leaves[4L * leaf + 1];
-    const int m = (int)leaves[4L * leaf + 2], n = (int)leaves[4L * leaf + 3];
-#define KEPT(column, word, which) kept[(((long)(column) * WORDS + (word)) * 2 + (which)) * count + leaf]
+    const long a_at = leaves[5L * leaf], b_at = leaves[5L * leaf + 1];
+    const int m = (int)leaves[5L * leaf + 2], n = (int)leaves[5L * leaf + 3], words = (m + 63) / 64;
+    kept += bases[leaf / LANES] + leaf % LANES;
+#define KEPT(column, word, which) kept[(long)((((column) * words + (word)) * 2 + (which)) * LANES)]
     ulong rows[BITS][WORDS], pv[WORDS], mv[WORDS];
 #pragma unroll
     for (int word = 0; word < WORDS; word++) {
+        if (word >= words) break;
 #pragma unroll
         for (int plane = 0; plane < BITS; plane++)
             rows[plane][word] = (ulong)plane_word(a, plane, a_at + 64 * word) | (ulong)plane_word(a, plane, a_at + 64 * word + 32) << 32;
@@ -33,6 +35,7 @@ __kernel void trace(__global const uint *restrict a, __global const uint *restri
         ulong hp = 1, hm = 0;
 #pragma unroll
         for (int word = 0; word < WORDS; word++) {
+            if (word >= words) break;
             ulong different = rows[0][word] ^ symbol[0];
 #pragma unroll
             for (int plane = 1; plane < BITS; plane++) different |= rows[plane][word] ^ symbol[plane];
@@ -48,8 +51,8 @@ __kernel void trace(__global const uint *restrict a, __global const uint *restri
             KEPT(j + 1, word, 1) = mv[word] = phs & xv;
         }
     }
-    __global uchar *out = operations + (long)leaf * 2 * LEAF;
-    int i = m, j = n, step = 0;
+    __global uchar *out = steps + leaves[5L * leaf + 4];
+    int i = m, j = n;
     while (i > 0 || j > 0) {
         int operation;
         if (j == 0)
@@ -64,7 +67,6 @@ __kernel void trace(__global const uint *restrict a, __global const uint *restri
         }
         i -= operation != 3;
         j -= operation != 2;
-        out[step++] = (uchar)operation;
+        *--out = (uchar)operation;
     }
-    steps[leaf] = step;
 }

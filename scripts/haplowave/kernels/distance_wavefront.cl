@@ -10,7 +10,7 @@
 // become useless one a column, so neighbouring groups overlap by 2 HALO. A front that fits one group needs no halo.
 //
 // before, after: wave at radius `radius` and at radius + columns, entry k - k_base. control: 0 the distance once found, 1 bound, 2, 3
-// cells computed (low, high word).
+// cells computed (low, high word), 4 the furthest (i + j) / 2 that a diagonal has reached.
 
 #include "distance_planes.cl"
 
@@ -38,11 +38,20 @@ inline VALUE matching(__global const uint *restrict a, __global const uint *rest
     return min(limit, length);
 }
 
+// Puts an item's (i, j) and the symbols left on the list of what the group extends together, if it `asks`; returns its place there.
+inline int ask(bool asks, VALUE i, VALUE j, VALUE left, __local VALUE *asked, __local int *asking) {
+    if (!asks) return -1;
+    const int place = atomic_inc(asking);
+    asked[place] = i;
+    asked[GROUP + place] = j;
+    asked[2 * GROUP + place] = left;
+    return place;
+}
+
 // `value` extended along its diagonal in every item with `valid`; all items of the group call it together. asked: 3 GROUP entries,
 // counts: 4, counts[turn] zero on entry; counts[1 - turn] is zero on return.
 inline VALUE extended(__global const uint *restrict a, __global const uint *restrict b, VALUE value, VALUE down, VALUE right, VALUE end,
                       bool valid, int lane, int turn, __local VALUE *asked, __local int *counts) {
-    __local VALUE *asked_i = asked, *asked_j = asked + GROUP, *asked_left = asked + 2 * GROUP;
     __local int *asking = counts + turn, *nearest = counts + 2;
     VALUE i = value + down, j = value + right, left = end - value;
     bool asks = false;
@@ -53,13 +62,7 @@ inline VALUE extended(__global const uint *restrict a, __global const uint *rest
         i += run;
         j += run;
     }
-    int place = -1;
-    if (asks) {
-        place = atomic_inc(asking);
-        asked_i[place] = i;
-        asked_j[place] = j;
-        asked_left[place] = left;
-    }
+    int place = ask(asks, i, j, left, asked, asking);
     barrier(CLK_LOCAL_MEM_FENCE);
     int count = *asking;
     if (lane == 0) counts[1 - turn] = 0;
@@ -74,18 +77,12 @@ inline VALUE extended(__global const uint *restrict a, __global const uint *rest
         barrier(CLK_LOCAL_MEM_FENCE);
         if (lane == 0) *asking = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        place = -1;
-        if (asks) {
-            place = atomic_inc(asking);
-            asked_i[place] = i;
-            asked_j[place] = j;
-            asked_left[place] = left;
-        }
+        place = ask(asks, i, j, left, asked, asking);
         barrier(CLK_LOCAL_MEM_FENCE);
         count = *asking;
     }
     for (int which = 0; which < count; which++) { // few long matches: all items on one after the other
-        const VALUE group_i = asked_i[which], group_j = asked_j[which], limit = asked_left[which];
+        const VALUE group_i = asked[which], group_j = asked[GROUP + which], limit = asked[2 * GROUP + which];
         VALUE base = 0;
         int phase = 0;
         if (lane == 0) nearest[0] = GROUP * 32;
@@ -121,7 +118,7 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
     __local int counts[4];
     __local VALUE group_bound;
     __local uint group_cells;
-    __local int found;
+    __local int found, group_reach;
     const int lane = get_local_id(0);
     const VALUE k = k_first + (VALUE)get_group_id(0) * (GROUP - 2 * halo) - halo + lane;
     const VALUE down = max((VALUE)0, -k), right = max((VALUE)0, k), difference = n - m;
@@ -133,7 +130,7 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
         group_bound = control[1];
         counts[0] = counts[1] = 0;
         group_cells = 0;
-        found = 0;
+        found = group_reach = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     uint cells = 0;
@@ -163,13 +160,18 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
         if (found) break;
     }
     const int last = found ? column : columns;
-    if (exists && lane >= halo && lane < GROUP - halo) after[k - k_base] = wave[last & 1][lane + 1];
+    const VALUE reached = wave[last & 1][lane + 1];
+    if (exists && lane >= halo && lane < GROUP - halo) {
+        after[k - k_base] = reached;
+        if (reached > 0) atomic_max(&group_reach, (int)(reached + magnitude(k) / 2));
+    }
     if (k == difference && lane >= halo && lane < GROUP - halo) atomic_min(&control[1], (int)group_bound);
     if (lane >= halo && lane < GROUP - halo) atomic_add(&group_cells, cells);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane == 0) {
         const uint total = atomic_add((__global uint *)&control[2], group_cells);
         if (total + group_cells < total) atomic_inc((__global uint *)&control[3]);
+        atomic_max(&control[4], group_reach);
     }
 }
 
