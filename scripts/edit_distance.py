@@ -7,7 +7,7 @@ from pathlib import Path
 
 from haplowave import cli
 from haplowave.distance.compare import Comparison, compare
-from haplowave.opencl import list_devices, select
+from haplowave.opencl import alike, select
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -18,9 +18,7 @@ def main(arguments: argparse.Namespace) -> None:
         maximum=arguments.maximum,
         ignore_case=arguments.ignore_case,
         checkpoint=arguments.checkpoint,
-        others=tuple(other for other in list_devices() if other is not device and other.kind == device.kind)
-        if arguments.share_devices
-        else (),
+        others=alike(device) if arguments.share_devices else (),
         alignment=arguments.alignment,
         show_progress=sys.stderr.isatty() if arguments.progress is None else arguments.progress,
     )
@@ -41,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     target.add_argument("--ignore-case", action="store_true", help="a-z count as A-Z; other letters, N included, stay themselves")
     target.add_argument("--checkpoint", type=Path, metavar="FILE", help="save the state of a long pair there, and resume from it")
     target.add_argument(
-        "--share-devices", action="store_true", help="split each pair over all devices of --device's kind (very long pairs)"
+        "--share-devices", action="store_true", help="split each pair over all devices of --device's model (very long pairs)"
     )
     target.add_argument("--progress", action=argparse.BooleanOptionalAction, help="progress on standard error (default: on a terminal)")
     target.add_argument("--device", default="auto", help="auto, cpu, gpu, an index or part of a name of devices.py (default: auto)")

@@ -186,16 +186,20 @@ def test_unknown_strategy_is_named_with_the_choices(device):
         distance(b"A", b"C", strategy="fast", device=device)
 
 
-@pytest.mark.parametrize("devices", [2, 3])
-def test_devices_that_share_a_pair_agree(device, devices, monkeypatch):
+@pytest.mark.parametrize("devices", [2, 3, 5])
+def test_devices_that_share_a_pair_agree(device, devices):
     rng = np.random.default_rng(devices)
     a = rng.integers(0, 4, 9000).astype(np.uint8)
     for b in (mutate(rng, a, 0.2, 4).astype(np.uint8), rng.integers(0, 4, 7000).astype(np.uint8)):
         others = [Device(device.device) for _ in range(devices - 1)]
         sweep = shared_sweep.SharedSweep([device, *others], upload(device, command_queue(device), a, b), a, b, 9000, lag=3)
-        assert sweep.groups > devices
-        sweep.run(lambda done: None)
-        assert sweep.corner() == edit_distance(a, b)
+        for half in sweep.halves:
+            assert half.groups == 1 if len(half.sweeps) == 1 else half.groups > len(half.sweeps)
+        done: list[float] = []
+        sweep.run(done.append)
+        assert done == sorted(done)
+        assert done[-1] == 1
+        assert sweep.distance() == edit_distance(a, b)
         assert distance(a, b, device=device, others=others).distance == edit_distance(a, b)
 
 

@@ -27,11 +27,11 @@ def sweep_below(problem: Problem, planes: Planes, bound: int, checkpoint: Checkp
         bound = min(bound, problem.maximum)
         if abs(m - n) > bound:
             return bound + 1
-    if problem.others:
+    if problem.others and n > 1:
         shared = SharedSweep([problem.device, *problem.others], planes, problem.a, problem.b, bound)
         shared.run(lambda done: problem.report(done, bound))
         problem.cells += shared.cells()
-        return _known(shared.corner(), bound)
+        return _known(shared.distance(), bound)
     # two sweeps that meet take half as many launches, and fill a GPU better, than one from end to end; a CPU gains nothing from it
     both = problem.device.kind == "gpu" and n > 1 and checkpoint is None
     sweep = Sweep(problem.device, planes, _tasks(m, n, bound, both), shape_for(problem.device, m, bound))

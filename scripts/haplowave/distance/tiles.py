@@ -174,12 +174,13 @@ class Sweep:
                 self.queue.flush()
         self.queue.finish()
 
-    def enqueue(self, launch: int, tiles: int) -> None:
-        """One launch of `tiles` tiles a task."""
+    def enqueue(self, launch: int, tiles: int, which: int | None = None) -> None:
+        """One launch of `tiles` tiles a task, of all tasks or one."""
         if tiles > 0:
             self.kernel.set_arg(self.launch_argument, np.int64(launch))
             groups = -(-tiles // max(1, self.group // self.shape.lanes))
-            cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, len(self.tasks)), (self.group, 1))
+            tasks, offset = (len(self.tasks), None) if which is None else (1, (0, which))
+            cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, tasks), (self.group, 1), offset)
 
     def cells(self) -> int:
         """Matrix cells computed so far."""
