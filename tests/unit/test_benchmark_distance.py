@@ -17,7 +17,7 @@ from haplowave.benchmark.distance_plots import draw
 from haplowave.distance import distance
 from haplowave.distance.ladder import RUNGS
 from haplowave.errors import UserError
-from haplowave.opencl import select
+from haplowave.opencl import Device, select
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,16 @@ def test_wfa_is_stopped_where_it_is_hopeless(monkeypatch):
     (record,) = choices.choices(parts.Setting(select("cpu"), 1, None, 60_000, False))
     assert record["wfa"] == "too slow"
     assert record["ratio"] == record["auto"] / record["bitparallel"]
+
+
+def test_devices_are_measured_one_by_one_and_together(monkeypatch):
+    monkeypatch.setattr(choices, "PAIRS", (LiteraturePair("Table 3, chr21", "x", "y", 4000, 4100, 900, 1.0),))
+    device = select("cpu")
+    records = choices.shared(parts.Setting(device, 1, None, 5000, True), (Device(device.device), Device(device.device)))
+    assert [(record["experiment"], record["devices"]) for record in records] == [
+        (name, devices) for name in ("random 20,000", "Table 3, chr21, simulated") for devices in (1, 2, 3)
+    ]
+    assert all(record["times_faster"] == records[0]["seconds"] / record["seconds"] for record in records[:3])
 
 
 def test_batches_are_measured():

@@ -3,7 +3,8 @@
 Parts: `literature`, the pairs of Tables 2 and 3 of Castells-Rufas 2023 (real ones where --data holds them, otherwise simulated with the
 same lengths and about the same distance); `ladder`, its Fig. 12, all designs on one pair; `random`, strings that share nothing;
 `auto`, the named strategies beside the choice among them, and `alignment`, paths beside distances, both on the real pairs of --data and
-on simulated ones; `short` and `affine`, batches. Suite `distance_cpu` has other programs beside these on a CPU.
+on simulated ones; `short` and `affine`, batches; `devices`, one pair on one device and on all of its model. Suite `distance_cpu` has
+other programs beside these on a CPU.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import numpy as np
 
 from haplowave.benchmark.records import Record, print_table
 
-PARTS = ("literature", "ladder", "random", "auto", "alignment", "short", "affine")
+PARTS = ("literature", "ladder", "random", "auto", "alignment", "short", "affine", "devices")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     from haplowave.benchmark import distance_parts as parts
     from haplowave.benchmark.distance_plots import draw
     from haplowave.errors import UserError
-    from haplowave.opencl import select
+    from haplowave.opencl import alike, select
 
     chosen = arguments.parts.split(",")
     unknown = sorted(set(chosen) - set(PARTS))
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> list[Record]:
         records += _shown(batches.short(device, arguments.repeats, 100_000 if arguments.quick else 1_000_000, False), batches.BATCH_COLUMNS)
     if "affine" in chosen:
         records += _shown(batches.affine(device, arguments.repeats, 2_000 if arguments.quick else 20_000), batches.BATCH_COLUMNS)
+    if "devices" in chosen and (others := alike(device)):
+        records += _shown(choices.shared(setting, others), choices.DEVICES_COLUMNS)
     if arguments.plots:
         draw(records, Path(arguments.plots))
     return [{key: _plain(value) for key, value in record.items()} for record in records]

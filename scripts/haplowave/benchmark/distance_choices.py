@@ -1,20 +1,25 @@
-"""Parts `auto` and `alignment` of the suite `distance`: what a call costs beside the strategies that it could have taken."""
+"""Parts `auto`, `alignment` and `devices` of the suite `distance`: what a call costs beside what it could have been instead."""
 
 import functools
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from haplowave.benchmark.distance_cpu_sets import LongPair, real_pairs
+from haplowave.benchmark.distance_literature import PAIRS
 from haplowave.benchmark.distance_pairs import simulate_pair
 from haplowave.benchmark.distance_parts import Setting, say
 from haplowave.benchmark.records import Record
 from haplowave.benchmark.turns import in_turns
 from haplowave.distance import align, distance
+from haplowave.opencl import Device
 
 AUTO_COLUMNS = ("experiment", "query_length", "target_length", "distance", "wfa", "bitparallel", "auto", "choice", "ratio")
 ALIGNMENT_COLUMNS = (
     "experiment", "query_length", "target_length", "distance", "strategy", "distance_seconds", "seconds", "ratio",
 )  # fmt: skip
+DEVICES_COLUMNS = ("experiment", "query_length", "target_length", "distance", "devices", "seconds", "times_faster", "cells")
 ROUNDS = 15  # of pairs that take milliseconds
 _HOPELESS = 5  # `wfa` is stopped at this many times the time of `bitparallel`
 GRACE = 0.2  # and these seconds
@@ -65,6 +70,44 @@ def alignments(setting: Setting) -> list[Record]:
             "distance_seconds": plain, "seconds": seconds, "ratio": seconds / plain,
         })  # fmt: skip
     return records
+
+
+def shared(setting: Setting, others: tuple[Device, ...]) -> list[Record]:
+    """Medians of `bitparallel` on one device and on it with each number of others, in turns."""
+    records = []
+    for device in others:
+        setting.warm(device)
+    for pair in _long_pairs(setting):
+        say(f"devices {pair.name}")
+        call = functools.partial(distance, pair.a, pair.b, strategy="bitparallel", device=setting.device)
+        counts = range(len(others) + 1)
+        engines = {str(1 + count): functools.partial(call, others=others[:count]) for count in counts}
+        timings = in_turns(engines, setting.repeats, lambda result: result.seconds)
+        answers = {timing.result.distance for timing in timings.values()}
+        _check(pair, answers)
+        alone = timings["1"].median
+        for devices, timing in timings.items():
+            records.append({
+                "part": "devices", **_shape(pair, timing.result.distance), "devices": int(devices), "seconds": timing.median,
+                "times_faster": alone / timing.median, "cells": timing.result.cells,
+            })  # fmt: skip
+    return records
+
+
+def _long_pairs(setting: Setting) -> list[LongPair]:
+    """Strings that share nothing, and the pairs of Table 3 with chromosomes."""
+    lengths = (20_000,) if setting.quick else (1_000_000, 10_000_000)
+    rng = np.random.default_rng(1)
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    pairs = []
+    for length in lengths:
+        a, b = (letters[rng.integers(0, 4, length)] for _ in range(2))
+        pairs.append(LongPair(f"random {length:,}", a, b, length // 2, False))
+    for which in PAIRS:
+        if which.experiment in ("Table 3, 4", "Table 3, chr21") and max(which.m, which.n) <= setting.largest:
+            a, b, kind = setting.pair(which)
+            pairs.append(LongPair(f"{which.experiment}, {kind}", a, b, which.distance, False))
+    return pairs
 
 
 def _pairs(setting: Setting) -> list[LongPair]:

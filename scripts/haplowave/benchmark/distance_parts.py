@@ -34,16 +34,17 @@ class Setting:
     largest: float
     quick: bool
 
-    def warm(self) -> None:
-        """Build the kernels that the measurements may need."""
+    def warm(self, device: Device | None = None) -> None:
+        """Build the kernels that the measurements may need on `device` (default: the setting's)."""
+        device = device or self.device
         rng = np.random.default_rng(0)
         letters = np.frombuffer(b"ACGT", np.uint8)
         a, b = letters[rng.integers(0, 4, 3000)], letters[rng.integers(0, 4, 3100)]
-        planes = upload(self.device, command_queue(self.device), a, b)
-        for bound in (0, 2_000_000, 4_000_000, 1 << 40) if self.device.kind == "gpu" else (0,):
-            Sweep(self.device, planes, [task(0, 0, 3000, 3100, 1, 3100, 3100)], shape_for(self.device, 1 << 30, bound)).run()
+        planes = upload(device, command_queue(device), a, b)
+        for bound in (0, 2_000_000, 4_000_000, 1 << 40) if device.kind == "gpu" else (0,):
+            Sweep(device, planes, [task(0, 0, 3000, 3100, 1, 3100, 3100)], shape_for(device, 1 << 30, bound)).run()
         for name in ("auto", "wfa", "bitparallel"):
-            distance(a, b, strategy=name, device=self.device)
+            distance(a, b, strategy=name, device=device)
 
     def best(self, call: Callable[[], object], seconds: Callable[[object], float]) -> tuple[object, float]:
         """Result and time of the fastest run; long ones run once, short ones more often, after one that does not count."""
