@@ -102,6 +102,19 @@ def test_limits_are_exact_for_every_shape_of_tiles(cpu, kind, seed):
                 assert score is None or score >= wanted
 
 
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_any_number_of_work_items_shares_a_sweep(cpu, monkeypatch, threads):
+    monkeypatch.setattr(cpu, "threads", threads)  # 7: more than run at a time
+    rng = np.random.default_rng(threads)
+    a, b = (rng.integers(0, 4, length).astype(np.uint8) for length in (9000, 8000))
+    texts = Texts(cpu, a, b)
+    for limit in (9000, edit_distance(a, b)):
+        sweep = Sweep(texts, SHAPES[0], ukkonen_band(texts, SHAPES[0], limit), limit)
+        sweep.run(11)
+        sweep.run()
+        assert sweep.score() == edit_distance(a, b)
+
+
 def test_vectors_of_four_words(cpu, monkeypatch):
     """What a CPU without AVX-512 gets."""
     monkeypatch.setattr(Device, "vector_width", 8)

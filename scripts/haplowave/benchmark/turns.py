@@ -33,10 +33,15 @@ class Timing:
 def in_turns(
     engines: Mapping[str, Callable[[], object]], rounds: int, seconds: Callable[[object], float] | None = None
 ) -> dict[str, Timing]:
-    """Every engine `rounds` times, slow ones once. seconds: what counts of a result (default: the clock around the call)."""
+    """Every engine `rounds` times, slow ones once, each round in another order.
+
+    seconds: what counts of a result (default: the clock around the call).
+    """
     timings = {name: Timing() for name in engines}
-    for _ in range(rounds):
-        for name, engine in engines.items():
+    names = list(engines)
+    for turn in range(rounds):
+        for name in (names[turn % len(names) :] + names[: turn % len(names)])[:: 1 if turn % 2 else -1]:
+            engine = engines[name]
             timing = timings[name]
             if timing.slow:
                 continue

@@ -80,13 +80,12 @@ def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front 
     # the gap alone takes the end's diagonal so many edits to reach
     tried = gap < 4 * price.probe or price.wavefront(gap) < (search + price.sweep(m, n, gap)) / 4
     if tried:
-        for edits in (gap + price.probe // 2, gap + price.probe):
-            front.advance(min(limit, edits))
+        front.advance(min(limit, gap + price.probe // 2))
         while front.distance is None and front.radius < limit and _affordable(front, front.expected):
             expected = min(front.expected, limit)
             if price.wavefront(expected) - price.wavefront(front.radius) > search + price.sweep(m, n, expected):
                 break
-            front.advance(min(limit, front.radius + price.probe))
+            front.advance(min(limit, front.radius + max(price.probe, front.radius) // 2))
         if front.distance is not None or front.radius >= limit:
             return front, NO_PIECES
     if tried and not looked:

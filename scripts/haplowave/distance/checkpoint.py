@@ -15,7 +15,7 @@ from haplowave.distance.tiles import Sweep
 from haplowave.errors import UserError
 from haplowave.files import atomic_path
 
-VERSION = 1
+VERSION = 2
 SECONDS = 60.0  # between two saves
 
 

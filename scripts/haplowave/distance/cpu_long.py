@@ -11,10 +11,10 @@ from haplowave.distance.strategies import Problem, register
 
 GUIDE_HALF = 1024  # rows on each side of the guiding path
 # Seconds on one core, measured (benchmark distance_cpu); only their ratios matter, and only to `auto`.
-_WAVEFRONT_CELL = 0.8e-9
+_WAVEFRONT_CELL = 1.2e-9  # of one end, with what is computed twice
 _TILE_CELL = 1 / 100e9
 _SYMBOL = 8e-9
-_START = 1.5e-3
+_START = 0.8e-3
 SMALL = 4e8  # matrix cells that are swept sooner than a path through them is found
 NEAR = 1 << 20  # cells that one core computes in about a millisecond
 

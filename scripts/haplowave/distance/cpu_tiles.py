@@ -1,4 +1,4 @@
-"""Host side of kernels/distance_cpu_tiles.cl: sweep a band of bit-parallel tiles, one launch an anti-diagonal."""
+"""Host side of kernels/distance_cpu_tiles.cl: sweep a band of bit-parallel tiles, any number of anti-diagonals a launch."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,6 @@ from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_tiles.cl"
 SLACK = 1 << 16  # bytes behind a text that a tile may read: more than a tile's rows or columns
-DIAGONAL = 17  # index of the kernel's argument
 NO_LIMIT = 1 << 40
 
 
@@ -67,10 +66,11 @@ class Sweep:
 
     def __init__(self, texts: Texts, shape: Shape, band: Band, limit: int = NO_LIMIT, keep: bool = False):
         """keep: hold what `path` needs, the borders of every tile: about 2 bits a row and a column of each."""
-        self.texts, self.shape, self.queue = texts, shape, texts.device.queue
-        self.rows = 64 * texts.lanes * shape.vectors
-        self.first, self.last = (strips.tolist() for strips in band.launches())
-        self.launch = 0
+        self.texts, self.shape, self.queue, self.keep = texts, shape, texts.device.queue, keep
+        self.rows, self.limit = 64 * texts.lanes * shape.vectors, limit
+        first, last = band.launches()
+        tiles = np.maximum(last - first + 1, 0)
+        self.launch, self.launches, self._widest = 0, len(first), int(tiles.max())
         strips, chunks = -(-texts.m // self.rows), len(band.low)
         blocks = chunks * shape.width // 64
         state = {
@@ -83,19 +83,15 @@ class Sweep:
             "right_alive": (np.arange(strips) <= band.high[0]).astype(np.uint8),
             "below_alive": (band.low == 0).astype(np.uint8),
             "done": np.zeros(strips, np.int32),
+            "reached": np.zeros(strips, np.int32),
         }
         self.sizes = {name: array.nbytes for name, array in state.items()}
         self.state = {name: self._buffer(array) for name, array in state.items()}
         self._band = [self._buffer(array) for array in (band.low, band.high)]  # a kernel does not keep its arguments alive
-        border = [buffer for name, buffer in self.state.items() if name != "done"]
-        spare = cl.LocalMemory(mask_bytes(texts, shape))
-        arguments = (
-            texts.rows, np.int64(texts.words), texts.b, *border, *self._band, self.state["done"],
-            np.int64(texts.m), np.int64(texts.n), np.int64(limit), np.int32(0), np.int32(0), spare, np.int32(keep), *self._kept(band, keep),
-        )  # fmt: skip
-        self.kernel = cl.Kernel(texts.program(shape), "tiles")
-        for index, argument in enumerate(arguments):
-            self.kernel.set_arg(index, argument)
+        begin = np.concatenate([[0], np.cumsum(tiles)])
+        self._order = [self._buffer(array.astype(np.int32)) for array in (first, begin)]
+        self._ticket = cl.Buffer(texts.device.context, cl.mem_flags.READ_WRITE, 4)
+        self._kept(band, keep)
 
     def _kept(self, band: Band, keep: bool) -> list[cl.Buffer]:
         """Borders of tiles, their slots by chunk and strip, where each chunk's slots begin, how many slots are taken."""
@@ -110,19 +106,18 @@ class Sweep:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(self.texts.device.context, flags, hostbuf=array)
 
-    @property
-    def launches(self) -> int:
-        return len(self.first)
-
     def run(self, until: int | None = None) -> None:
         """Do anti-diagonals up to `until` (None: all), and wait for them."""
         until = self.launches if until is None else min(until, self.launches)
-        for diagonal in range(self.launch, until):
-            first, count = self.first[diagonal], self.last[diagonal] - self.first[diagonal] + 1
-            if count > 0:
-                self.kernel.set_arg(DIAGONAL, np.int32(diagonal))
-                self.kernel.set_arg(DIAGONAL + 1, np.int32(first))
-                cl.enqueue_nd_range_kernel(self.queue, self.kernel, (count,), (1,))
+        texts, state = self.texts, self.state
+        cl.enqueue_fill_buffer(self.queue, self._ticket, np.int32(0), 0, 4)
+        border = [buffer for name, buffer in state.items() if name not in ("done", "reached")]
+        kernel(texts.program(self.shape), "tiles")(
+            self.queue, (min(self._widest, texts.device.threads),), (1,), texts.rows, np.int64(texts.words), texts.b, *border, *self._band,
+            state["done"], state["reached"], np.int64(texts.m), np.int64(texts.n), np.int64(self.limit),
+            cl.LocalMemory(mask_bytes(texts, self.shape)), np.int32(self.keep), *self.kept, *self._order, np.int32(self.launch),
+            np.int32(until), self._ticket,
+        )  # fmt: skip
         self.queue.finish()
         self.launch = until
 

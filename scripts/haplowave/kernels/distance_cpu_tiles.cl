@@ -1,7 +1,7 @@
 /* Edit distance of two long strings on a CPU: bit-parallel tiles (Myers 1999, Hyyroe 2003) inside a band that follows the scores.
  *
  * Rows are symbols of a (pattern), columns of b (text). A strip is ROWS = 64 * LANES * VECTORS rows, a chunk `width` columns, and a
- * tile their crossing. Tiles of one anti-diagonal are independent: one launch, one work-item a tile.
+ * tile their crossing. Tiles of one anti-diagonal are independent.
  * Inside a tile the LANES * VECTORS words of 64 rows are lanes of VECTORS vectors; word w works on column t - w at step t, so that
  * all words advance at once and hand their horizontal difference to the next word through one lane shift a step:
  *     eq = AND_p ~(plane_p ^ bit p of symbol);   xv = eq | mv;   eq |= hm;   xh = (((eq & pv) + pv) ^ pv) | eq;
@@ -20,6 +20,7 @@
  *   right_alive, below_alive uchar   whether a path may cross
  *   low, high int [c]                strips that the chunk may use
  *   done int [s]                     tiles computed
+ *   reached int [s]                  chunks up to the last tile that is done
  *   kept ulong [slot][KEPT_WORDS]    where a path is wanted: left (pv, mv) and upper (hp, hm) border of every tile that was computed
  *   slots int [slot_begin[c] + s - low[c]]  its slot, -1 where it was not
  */
@@ -153,16 +154,19 @@ inline void sweep_tile(__global const ulong* restrict planes, const long words, 
     }
 }
 
-__kernel void tiles(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* restrict pv_all,
-                    __global ulong* restrict mv_all, __global ulong* restrict hp_all, __global ulong* restrict hm_all, __global long* restrict right,
-                    __global long* restrict below, __global uchar* restrict right_alive, __global uchar* restrict below_alive,
-                    __global const int* low, __global const int* high, __global int* done, const long m, const long n, const long limit,
-                    const int diagonal, const int first, __local ulong* mask, const int keeping, __global ulong* restrict kept_all,
-                    __global int* slots, __global const int* slot_begin, __global int* kept_count) {
-    /* even strips first, then odd ones: threads that take consecutive work-items get like shares of what is alive */
-    const int item = get_global_id(0), even = ((int)get_global_size(0) + 1) / 2;
-    const int s = first + (item < even ? 2 * item : 2 * (item - even) + 1), c = diagonal - s;
-    if (s < low[c] || s > high[c]) return;
+/* What other work-items wrote before they said so is seen after this. */
+#if defined(__clang__)
+#define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
+
+/* Tile of strip s and chunk c. */
+inline void tile(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* pv_all,
+                 __global ulong* mv_all, __global ulong* hp_all, __global ulong* hm_all, __global long* right, __global long* below,
+                 __global uchar* right_alive, __global uchar* below_alive, __global const int* low, __global int* done, const long m, const long n,
+                 const long limit, const int s, const int c, __local ulong* mask, const int keeping, __global ulong* kept_all,
+                 __global int* slots, __global const int* slot_begin, __global int* kept_count) {
     const int left_ok = right_alive[s], up_ok = below_alive[c];
     if (!left_ok && !up_ok) return;
     done[s]++;
@@ -235,6 +239,36 @@ __kernel void tiles(__global const ulong* restrict planes, const long words, __g
     }
     below_alive[c] = alive;
     below[c] = lower_left;
+}
+
+/* All tiles of the diagonals from .. to - 1, in one launch of any number of work-items. Each takes the next tile of the order of diagonals
+ * (tickets begin[d] .. begin[d + 1] - 1 are strips from first[d] on) and waits until those left of it and above it are done. It never
+ * waits for a tile that nobody has begun, so that it does not matter how many of the work-items run at a time. */
+__kernel void tiles(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* pv_all,
+                    __global ulong* mv_all, __global ulong* hp_all, __global ulong* hm_all, __global long* right, __global long* below,
+                    __global uchar* right_alive, __global uchar* below_alive, __global const int* low, __global const int* high,
+                    __global int* done, __global int* reached, const long m, const long n, const long limit, __local ulong* mask,
+                    const int keeping, __global ulong* kept_all, __global int* slots, __global const int* slot_begin,
+                    __global int* kept_count, __global const int* first, __global const int* begin, const int from, const int to,
+                    __global int* ticket) {
+    int diagonal = from;
+    for (;;) {
+        const int mine = begin[from] + atomic_inc(ticket);
+        if (mine >= begin[to]) return;
+        while (mine >= begin[diagonal + 1]) diagonal++;
+        const int s = first[diagonal] + mine - begin[diagonal], c = diagonal - s;
+        if (s >= low[c] && s <= high[c]) {
+            if (c > 0 && s >= low[c - 1] && s <= high[c - 1])
+                while (*(volatile __global int*)(reached + s) < c) {}
+            if (s > low[c])
+                while (*(volatile __global int*)(reached + s - 1) < c + 1) {}
+            FENCE();
+            tile(planes, words, text, pv_all, mv_all, hp_all, hm_all, right, below, right_alive, below_alive, low, done, m, n, limit, s, c, mask,
+                 keeping, kept_all, slots, slot_begin, kept_count);
+            FENCE();
+        }
+        *(volatile __global int*)(reached + s) = c + 1;
+    }
 }
 
 /* An optimal path from (m, n) back to (0, 0) through the tiles whose borders were kept; one work-item. At cell (i,j), a match goes back
