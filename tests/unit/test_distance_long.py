@@ -203,6 +203,16 @@ def test_devices_that_share_a_pair_agree(device, devices):
         assert distance(a, b, device=device, others=others).distance == edit_distance(a, b)
 
 
+def test_pairs_that_one_device_does_as_fast_are_not_shared(device, monkeypatch):
+    rng = np.random.default_rng(6)
+    a = rng.integers(0, 4, 12_000).astype(np.uint8)
+    monkeypatch.setattr(bitparallel_tiles, "SharedSweep", None)
+    alike = mutate(rng, a, 0.02, 4).astype(np.uint8)
+    assert distance(a, alike, device=device, others=[Device(device.device)]).distance == edit_distance(a, alike)
+    with pytest.raises(TypeError):
+        distance(a, rng.integers(0, 4, 12_000).astype(np.uint8), device=device, others=[Device(device.device)])
+
+
 class KilledError(Exception):
     pass
 

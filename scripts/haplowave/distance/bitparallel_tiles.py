@@ -3,7 +3,7 @@
 from haplowave.distance.anchors import upper_bound
 from haplowave.distance.checkpoint import Checkpoint
 from haplowave.distance.planes import Planes, command_queue, upload
-from haplowave.distance.shared_sweep import SharedSweep
+from haplowave.distance.shared_sweep import SharedSweep, worth_sharing
 from haplowave.distance.strategies import Problem, register
 from haplowave.distance.tiles import UNKNOWN, Sweep, shape_for, task
 
@@ -27,7 +27,7 @@ def sweep_below(problem: Problem, planes: Planes, bound: int, checkpoint: Checkp
         bound = min(bound, problem.maximum)
         if abs(m - n) > bound:
             return bound + 1
-    if problem.others and n > 1:
+    if problem.others and worth_sharing(problem.device, planes, bound):
         shared = SharedSweep([problem.device, *problem.others], planes, problem.a, problem.b, bound)
         shared.run(lambda done: problem.report(done, bound))
         problem.cells += shared.cells()

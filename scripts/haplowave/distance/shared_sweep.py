@@ -26,6 +26,13 @@ BATCH = 64  # launches of a device that has a sweep to itself between those of t
 AHEAD = 4  # turns or batches that a device may be behind the host
 
 
+def worth_sharing(device: Device, planes: Planes, bound: int) -> bool:
+    """Whether the band of both sweeps has more strips at a time than `device` has processors (4 a compute unit)."""
+    m, n = planes.lengths
+    shape = shape_for(device, m, bound)
+    return n > 1 and 2 * min(m // shape.rows, bound // (shape.rows + shape.chunk)) > 4 * device.compute_units
+
+
 class SharedSweep:
     """`run`, then `distance`: UNKNOWN or more where it exceeds the bound. At least two devices and columns."""
 
@@ -33,7 +40,7 @@ class SharedSweep:
         m, n = planes.lengths
         column = min(max(1, n * len(devices[0::2]) // len(devices)), n - 1)
         rows = [task(0, 0, m, column, 1, n, bound), task(m - 1, n - 1, m, n - column, -1, n, bound)]
-        shape = shape_for(devices[0], m, 2 * bound // len(devices))
+        shape = shape_for(devices[0], m, bound // len(devices))  # few strips of each sweep for a device
         sweeps = [Sweep(devices[0], planes, rows, shape)]
         sweeps += [Sweep(other, upload(other, command_queue(other), a, b), rows, _same(shape, other)) for other in devices[1:]]
         self.sweeps = sweeps
