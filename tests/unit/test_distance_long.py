@@ -57,7 +57,7 @@ def test_strategies_that_do_without_a_bound(pair):
         patch.setattr(anchors, "bound_matters", lambda *_: False)
         patch.setattr(auto, "bound_matters", lambda *_: False)
         for function in (bitparallel_tiles.bitparallel, auto.auto):
-            assert function(Problem(a, b, select("cpu"))) == edit_distance(a, b)
+            assert function(Problem(a, b, select(DEVICE))) == edit_distance(a, b)
 
 
 def test_a_front_foresees_the_distance_of_evenly_mutated_strings(device):
@@ -205,12 +205,14 @@ def test_devices_that_share_a_pair_agree(device, devices):
 
 def test_pairs_that_one_device_does_as_fast_are_not_shared(device, monkeypatch):
     rng = np.random.default_rng(6)
-    a = rng.integers(0, 4, 12_000).astype(np.uint8)
+    a, b = (rng.integers(0, 4, 12_000).astype(np.uint8) for _ in range(2))
+    near = mutate(rng, a, 0.02, 4).astype(np.uint8)
+    monkeypatch.setattr(device, "compute_units", 2)
+    monkeypatch.setattr(shared_sweep, "shape_for", lambda *_: Shape(1, 4, 512))
     monkeypatch.setattr(bitparallel_tiles, "SharedSweep", None)
-    alike = mutate(rng, a, 0.02, 4).astype(np.uint8)
-    assert distance(a, alike, device=device, others=[Device(device.device)]).distance == edit_distance(a, alike)
+    assert distance(a, near, device=device, others=[Device(device.device)]).distance == edit_distance(a, near)
     with pytest.raises(TypeError):
-        distance(a, rng.integers(0, 4, 12_000).astype(np.uint8), device=device, others=[Device(device.device)])
+        distance(a, b, device=device, others=[Device(device.device)])
 
 
 class KilledError(Exception):
