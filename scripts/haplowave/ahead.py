@@ -1,5 +1,7 @@
 """Work that overlaps: the next item is prepared, or several are worked on, while the present one is used."""
 
+import functools
+import os
 import queue
 import threading
 from collections import deque
@@ -69,3 +71,23 @@ def overlapped(function: Callable[[Item], Made], items: Iterable[Item], workers:
         finally:
             for _, future in pending:
                 future.cancel()
+
+
+@functools.cache
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def pool() -> ThreadPoolExecutor:
+    """Threads, one a core, for short pieces of work that leave the interpreter; none of them may wait for another of the pool."""
+    return ThreadPoolExecutor(cores())
+
+
+def in_slices(function: Callable[[int, int], Made], count: int, size: int) -> list[Made]:
+    """[function(begin, end), ...] for slices of `size` of range(count), in order, on all cores. Not from within a thread of `pool`."""
+    bounds = [(begin, min(begin + size, count)) for begin in range(0, count, size)]
+    if len(bounds) < 2 or cores() == 1:
+        return [function(*bound) for bound in bounds]
+    return list(pool().map(lambda bound: function(*bound), bounds))

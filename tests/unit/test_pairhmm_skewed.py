@@ -14,7 +14,8 @@ from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.skewed_device import Runner
-from haplowave.pairhmm.skewed_plan import buckets, long_jobs, short_jobs
+from haplowave.pairhmm.regions import Regions
+from haplowave.pairhmm.skewed_plan import long_jobs, shapes, short_units
 from haplowave.sequences import Reads, Sequences
 
 
@@ -120,11 +121,12 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     expected = skewed.run(work, device, "fp32", shape).log10
     launch, sizes = Runner.launch, []
 
-    def stingy(self, reads: Reads, haplotypes: Sequences, pairs: np.ndarray, where: slice):
-        sizes.append(len(pairs))
-        if len(pairs) > 30:
+    def stingy(self, packed):
+        sizes.append(packed.pairs)
+        if packed.pairs > 30:
+            packed.chunk.close()
             raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
-        return launch(self, reads, haplotypes, pairs, where)
+        return launch(self, packed)
 
     monkeypatch.setattr(Runner, "launch", stingy)
     assert skewed.run(work, device, "fp32", shape).log10.tobytes() == expected.tobytes()
@@ -172,14 +174,15 @@ def test_a_job_follows_the_strip_to_its_left(shape):
 
 
 def test_shapes_cover_every_length(shape):
-    pair = np.zeros((1, 2), np.int32)
+    region = Regions.from_counts([1], [1])
     for length in range(1, 200):
-        (bucket,) = buckets(np.array([10]), np.array([length]), pair, tuning.Settings(), "fp32")
-        jobs = short_jobs(pair, np.array([length]), bucket.columns)
-        assert not bucket.long
-        assert jobs.groups[0, 0] * bucket.columns >= length > (jobs.groups[0, 0] - 1) * bucket.columns
-    assert buckets(np.array([10]), np.array([5000]), pair, shape, "fp32")[0].long
-    assert buckets(np.array([65]), np.array([5]), pair, shape, "fp32")[0].long
+        chosen = shapes(np.array([10]), np.array([length]), tuning.Settings(), "fp32")
+        (launch,) = short_units(region, np.ones(1, bool), np.array([length]), chosen).launches
+        assert launch.groups[0, 0] * launch.columns >= length > (launch.groups[0, 0] - 1) * launch.columns
+    assert not shapes(np.array([10]), np.array([5000]), shape, "fp32").columns[0]
+    chosen = shapes(np.array([65]), np.array([5]), shape, "fp32")
+    assert chosen.long_reads[0]
+    assert not short_units(region, np.ones(1, bool), np.array([5]), chosen).launches
 
 
 def test_a_pair_of_several_kilobases(device, shape):

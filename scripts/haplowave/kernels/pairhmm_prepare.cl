@@ -1,4 +1,5 @@
-// From the bytes of reads and haplotypes to what the skewed and row-wise kernels read; and from partial sums to likelihoods.
+// From the bytes of reads and haplotypes to what the skewed and row-wise kernels read, from regions to jobs, and from partial sums to
+// likelihoods.
 //
 // Row parameters as in haplowave.pairhmm.model, read by read:
 //   step_i = mm_i*match_i   a_i = mi_i/step_i   enter_i = g_i/mm_i
@@ -11,8 +12,10 @@
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double real;
+typedef double4 real4;
 #else
 typedef float real;
+typedef float4 real4;
 #endif
 #ifdef HAS_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -48,7 +51,7 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
                   __global const uchar *restrict insertion_quals, __global const uchar *restrict deletion_quals,
                   __global const uchar *restrict gap_quals, const uint4 strides, __global const uint *restrict offsets,
                   __global const uint *restrict block_offsets, __global const uchar *restrict codes, __global const wide *restrict tables,
-                  __global real *restrict rows, __global real *restrict row_gaps, __global uint4 *restrict reads,
+                  __global real4 *restrict rows, __global real *restrict row_gaps, __global uint4 *restrict reads,
                   __global real *restrict starts, __global wide *restrict scales, __global int *restrict strange) {
     __local wide sums[ITEMS];
     const uint read = get_group_id(0), item = get_local_id(0);
@@ -78,10 +81,7 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
             u = enter * a;
             v = enter * GAP(dq);
         }
-        rows[4 * (size_t)row] = with_code((real)RATIO(q), code);
-        rows[4 * (size_t)row + 1] = (real)b;
-        rows[4 * (size_t)row + 2] = (real)u;
-        rows[4 * (size_t)row + 3] = (real)v;
+        rows[row] = (real4)(with_code((real)RATIO(q), code), (real)b, (real)u, (real)v);
 #ifdef PER_ROW_GAP
         row_gaps[row] = (real)GAP(gq);
 #endif
@@ -90,13 +90,14 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
     }
     if (item < padding) { // m = 0, t = J
         const uint row = block * ROWS + item;
-        rows[4 * (size_t)row] = with_code(0, LETTERS + 1);
-        rows[4 * (size_t)row + 1] = 1;
-        rows[4 * (size_t)row + 2] = 1;
-        rows[4 * (size_t)row + 3] = 0;
+        rows[row] = (real4)(with_code(0, LETTERS + 1), 1, 1, 0);
 #ifdef PER_ROW_GAP
         row_gaps[row] = 0;
 #endif
+    }
+    if (read == 0 && item < ROWS) { // the first block is for idle lanes
+        rows[item] = (real4)(0);
+        row_gaps[item] = 0;
     }
     sums[item] = sum;
     for (uint half_way = ITEMS / 2; half_way; half_way /= 2) {
@@ -132,11 +133,40 @@ void prepare_masks(__global const uchar *restrict data, __global const uint2 *re
     if (item == 0) haplotypes[haplotype] = (uint2)(first, length);
 }
 
-// log10 likelihood of each pair from the sums that its lanes left; NaN where the sum is no number or below `smallest`.
+// The jobs of short pairs: job i of a unit is read i / haplotypes, haplotype i % haplotypes of it. units: first in `reads`, first in
+// `haplotypes`, haplotypes, target of the region's first pair, the region's first read, first haplotype, number of haplotypes, 0.
+// first_jobs: unit_count + 1. targets: where the likelihood of each job belongs, region by region, read by read.
+__kernel void make_jobs(__global const uint8 *restrict units, __global const uint *restrict first_jobs, __global const uint *restrict reads,
+                        __global const uint *restrict haplotypes, const int unit_count, const uint count, __global uint2 *restrict jobs,
+                        __global uint *restrict targets) {
+    const uint job = get_global_id(0);
+    if (job >= count) return;
+    int low = 0, high = unit_count; // first_jobs[low] <= job < first_jobs[high]
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (first_jobs[middle] <= job) low = middle;
+        else high = middle;
+    }
+    const uint8 unit = units[low];
+    const uint within = job - first_jobs[low];
+    const uint read = reads[unit.s0 + within / unit.s2], haplotype = haplotypes[unit.s1 + within % unit.s2];
+    jobs[job] = (uint2)(read, haplotype);
+    targets[job] = unit.s3 + (read - unit.s4) * unit.s6 + haplotype - unit.s5;
+}
+
+// Likelihoods of reads that are equal to others. copies: to, from, how many, 0.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void copy_rows(__global const uint4 *restrict copies, __global wide *log10s) {
+    const uint4 copy = copies[get_group_id(0)];
+    for (uint i = get_local_id(0); i < copy.z; i += ITEMS) log10s[copy.x + i] = log10s[copy.y + i];
+}
+
+// log10 likelihood of each pair from the sums that its lanes left, at its target; NaN where the sum is no number or below `smallest`.
 // LONG: results[i] is the job of pair i's last strip, its other strips follow by their links; every sum has an exponent.
 __kernel void finish(__global const real *restrict partials, __global const int *restrict exponents, __global const int *restrict jobs,
-                     __global const int *restrict results, const int count, __global const int4 *restrict groups, const int group_count,
-                     __global const wide *restrict scales, const wide log10_scale, const wide smallest, __global wide *restrict log10s) {
+                     __global const int *restrict results, __global const uint *restrict targets, const int count,
+                     __global const int4 *restrict groups, const int group_count, __global const wide *restrict scales,
+                     const wide log10_scale, const wide smallest, __global wide *restrict log10s) {
     const int pair = get_global_id(0);
     if (pair >= count) return;
     wide sum = 0;
@@ -180,5 +210,5 @@ __kernel void finish(__global const real *restrict partials, __global const int 
     const wide shift = 0;
 #endif
     const bool trusted = sum >= smallest && sum < (wide)INFINITY;
-    log10s[pair] = trusted ? log10(sum) + shift + scales[read] - log10_scale : (wide)NAN;
+    log10s[targets[pair]] = trusted ? log10(sum) + shift + scales[read] - log10_scale : (wide)NAN;
 }

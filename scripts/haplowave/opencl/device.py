@@ -9,10 +9,12 @@ from pathlib import Path
 import pyopencl as cl
 
 from haplowave.errors import UserError
+from haplowave.opencl.buffers import BufferPool
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
 _KINDS = ((cl.device_type.GPU, "gpu"), (cl.device_type.CPU, "cpu"))
+_KEPT = 16  # share of a GPU's memory that is kept for the next call
 _INCLUDE = re.compile(r'^[ \t]*#include[ \t]+"([\w.]+)"[ \t]*$', re.MULTILINE)
 
 
@@ -64,6 +66,11 @@ class Device:
             return cl.Context([self.device])
         except cl.Error as error:
             raise UserError(f"device {self.name}: no context ({error}); is it used exclusively by another process?") from error
+
+    @cached_property
+    def buffers(self) -> BufferPool:
+        """Memory for the engines' batches. A CPU shares its memory with everybody, so that nothing is kept there."""
+        return BufferPool(self.context, 0 if self.kind == "cpu" else self.global_memory // _KEPT)
 
     @cached_property
     def queue(self) -> cl.CommandQueue:

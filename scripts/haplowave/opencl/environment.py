@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from haplowave.ahead import cores
+
 _prepared = False
 
 
@@ -25,15 +27,9 @@ def prepare_environment(threads: int | None = None) -> None:
     if threads is not None:
         os.environ["POCL_MAX_PTHREAD_COUNT"] = str(max(1, threads))
     elif not os.environ.get("POCL_MAX_PTHREAD_COUNT"):
-        os.environ["POCL_MAX_PTHREAD_COUNT"] = str(_own_cores())
+        os.environ["POCL_MAX_PTHREAD_COUNT"] = str(cores())
     if not _writable(os.environ.get("POCL_CACHE_DIR")):
         os.environ["POCL_CACHE_DIR"] = str(_cache_folder())
-
-
-def _own_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _writable(folder: str | Path | None) -> bool:

@@ -3,5 +3,6 @@
 import haplowave.opencl  # noqa: F401 - sets what pyopencl reads when it is imported, and so comes first
 from haplowave.pairhmm.api import HOW, Result, log10_likelihoods
 from haplowave.pairhmm.engines import ENGINES
+from haplowave.pairhmm.regions import Regions
 
-__all__ = ["ENGINES", "HOW", "Result", "log10_likelihoods"]
+__all__ = ["ENGINES", "HOW", "Regions", "Result", "log10_likelihoods"]

@@ -1,29 +1,30 @@
 """The Python interface: likelihoods of pairs, each in the cheapest precision that is right."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from haplowave.errors import UserError
+from haplowave.ahead import in_slices
 from haplowave.opencl import Device, device_failures, select
 from haplowave.pairhmm import engines, renormalised
 from haplowave.pairhmm.batching import compact
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import ENGINES, Outcome, Work
-from haplowave.pairhmm.model import CONVENTIONS, regular_reads
-from haplowave.pairhmm.symbols import letters_in
+from haplowave.pairhmm.model import CONVENTIONS
+from haplowave.pairhmm.regions import Regions
+from haplowave.pairhmm.screening import Screening
 from haplowave.sequences import Reads, Sequences
 
 HOW = ("fp32", "fp64")
 _FEW = 0.2  # share of the pairs below which their sequences are copied out, so that a device gets only those
 _LONG_READ = 4096  # bases from which `lanes` leaves a read to the renormalising kernel, which spreads it over the lanes
+_SLICE = 1 << 17  # pairs that one thread looks through
 PRECISIONS = ("auto", "fp32", "fp64")
 GATK_SAFE = -28.0 - 120.0 * np.log10(2.0)
 """GATK accepts a float result of 1e-28 or more of its scale 2^120 (GKL pairhmm_common.h, MIN_ACCEPTED)."""
-
-_LETTERS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Result:
 def log10_likelihoods(
     reads: Reads,
     haplotypes: Sequences,
-    pairs: np.ndarray | None = None,
+    pairs: np.ndarray | Regions | None = None,
     *,
     device: Device | str = "auto",
     others: Sequence[Device] = (),
@@ -58,7 +59,8 @@ def log10_likelihoods(
 ) -> Result:
     """log10 P(read | haplotype) of each pair by GATK's PairHMM (`haplowave.pairhmm.model` has the equations).
 
-    pairs: int, shape (n, 2), [read index, haplotype index]; None means every read with every haplotype, reads slowest.
+    pairs: int, shape (n, 2), [read index, haplotype index]; or Regions, which cost nothing to plan, however many pairs they hold;
+    None means every read with every haplotype, reads slowest.
     device: an OpenCL device or what `haplowave.opencl.select` takes. others: more devices of its model (`haplowave.opencl.alike`), which
     take equal shares of the cells. kernel: 'auto' or a name of ENGINES.
     precision: 'auto' is GATK's rule (FP32, and FP64 where FP32 falls below 1e-28 of its scale), 'fp32' turns to FP64 only where FP32
@@ -70,40 +72,38 @@ def log10_likelihoods(
     if precision not in PRECISIONS or convention not in CONVENTIONS or (kernel != "auto" and kernel not in ENGINES):
         raise ValueError(f"precision {precision!r}, convention {convention!r} or kernel {kernel!r} is unknown")
     pairs = _checked_pairs(reads, haplotypes, pairs)
-    result = Result(np.empty(len(pairs)), np.zeros(len(pairs), np.uint8))
     if not len(pairs):
-        return result
-    _check_sequences("read", reads.bases)
-    _check_sequences("haplotype", haplotypes)
-    chosen = select(device)
-    name = engines.choose(chosen) if kernel == "auto" else kernel
-    unique, inverse = _unique_pairs(reads, haplotypes, pairs) if share_duplicates else (pairs, None)
-    work = Work(reads, haplotypes, unique, convention, share_prefixes)
-    computed, rescued = _climb(work, (chosen, *others), name, precision)
-    _spread(computed, result, inverse)
-    result.rescued = int((rescued if inverse is None else rescued[inverse]).sum())
+        return Result(np.empty(0), np.zeros(0, np.uint8))
+    with Screening(reads, haplotypes, convention) as screening:
+        chosen = select(device)
+        name = engines.choose(chosen) if kernel == "auto" else kernel
+        if name not in engines.CHECKED_BESIDE:
+            screening.regular()
+        work, inverse = Work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates), None
+        if share_duplicates and name not in engines.SHARES_DUPLICATES:
+            unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
+            work = work.of(unique)
+        result, rescued = _climb(work, (chosen, *others), name, precision, screening)
+    if inverse is not None:
+        result.log10, result.how, rescued = result.log10[inverse], result.how[inverse], rescued[inverse]
+    result.rescued = int(np.count_nonzero(rescued))
     result.cells = Work(reads, haplotypes, pairs).cells
     return result
 
 
-def _checked_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | None) -> np.ndarray:
+def _checked_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | None) -> np.ndarray | Regions:
     if pairs is None:
-        read, haplotype = np.divmod(np.arange(len(reads) * len(haplotypes)), max(len(haplotypes), 1))
-        return np.stack([read, haplotype], axis=1)
-    pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
-    if len(pairs) and ((pairs < 0) | (pairs >= [len(reads), len(haplotypes)])).any():
+        return Regions.from_counts([len(reads)], [len(haplotypes)])
+    if isinstance(pairs, Regions):
+        spans = pairs.spans.reshape(-1, 4)
+        inside = (spans[:, [0, 2]] >= 0) & (spans[:, [1, 3]] > 0) & (spans[:, [0, 2]] + spans[:, [1, 3]] <= [len(reads), len(haplotypes)])
+    else:
+        pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
+        ends = in_slices(lambda begin, end: [pairs[begin:end].min(axis=0), pairs[begin:end].max(axis=0)], len(pairs), _SLICE)
+        inside = np.array([(low >= 0) & (high < [len(reads), len(haplotypes)]) for low, high in ends])
+    if not inside.all():
         raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
     return pairs
-
-
-def _check_sequences(what: str, sequences: Sequences) -> None:
-    if (sequences.lengths <= 0).any():
-        raise UserError(f"{what} {int(np.argmin(sequences.lengths))} (counted from 0): is empty; leave empty sequences out")
-    data = sequences.data[sequences.offsets[0] : sequences.offsets[-1]]
-    if not set(letters_in(data)) <= _LETTERS:
-        position = int(np.argmin(np.isin(data, list(_LETTERS)))) + int(sequences.offsets[0])
-        index = int(np.searchsorted(sequences.offsets, position, side="right")) - 1
-        raise UserError(f"{what} {index} (counted from 0): byte {sequences.data[position]} is no letter; give bases as letters")
 
 
 def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -118,19 +118,12 @@ def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tup
     return np.stack(np.divmod(keys, len(haplotypes)), axis=1), inverse
 
 
-def _spread(computed: Result, result: Result, inverse: np.ndarray | None) -> None:
-    for name in ("log10", "how"):
-        values = getattr(computed, name)
-        setattr(result, name, values if inverse is None else values[inverse])
-    result.cells_computed, result.kernel_seconds = computed.cells_computed, computed.kernel_seconds
-
-
-def _climb(work: Work, devices: Sequence[Device], kernel: str, precision: str) -> tuple[Result, np.ndarray]:
-    """The result and which pairs were rescued, both parallel to `work.pairs`; the devices work at the same time."""
+def _climb(work: Work, devices: Sequence[Device], kernel: str, precision: str, screening: Screening) -> tuple[Result, np.ndarray]:
+    """The result and which pairs were rescued, both in the order of the pairs; the devices work at the same time."""
 
     def run(part: Work, device: Device) -> _Ladder:
         with device_failures(device):
-            ladder = _Ladder(part, device, kernel)
+            ladder = _Ladder(part, device, kernel, screening)
             ladder.climb(precision)
         return ladder
 
@@ -147,71 +140,95 @@ def _climb(work: Work, devices: Sequence[Device], kernel: str, precision: str) -
 
 
 def _shares(work: Work, count: int) -> Iterator[Work]:
-    """Runs of pairs with about equal numbers of cells, each with the sequences that it uses."""
-    cells = np.cumsum(work.reads.bases.lengths[work.pairs[:, 0]] * work.haplotypes.lengths[work.pairs[:, 1]])
-    cuts = np.searchsorted(cells, cells[-1] * np.arange(1, count) / count)
-    return (compact(work, pairs) for pairs in np.split(work.pairs, cuts))
+    """Runs of pairs with about equal numbers of cells."""
+    regions = work.regions
+    cells = np.append(0, np.cumsum(regions.cells(work.reads.bases.offsets, work.haplotypes.offsets)))
+    cuts = np.interp(cells[-1] * np.arange(1, count) / count, cells, regions.offsets).astype(np.int64)
+    bounds = [0, *cuts.tolist(), len(work)]
+    return (work.of(regions.part(begin, end)) for begin, end in itertools.pairwise(bounds))
 
 
 class _Ladder:
     """FP32, then FP64, then renormalised FP64: every pair stops at the first rung that answers it."""
 
-    def __init__(self, work: Work, device: Device, kernel: str):
-        self.work, self.device, self.kernel = work, device, kernel
-        count = len(work.pairs)
-        self.result = Result(np.empty(count), np.ones(count, np.uint8))
-        self.rescued = np.zeros(count, bool)
+    def __init__(self, work: Work, device: Device, kernel: str, screening: Screening):
+        self.work, self.device, self.kernel, self.screening = work, device, kernel, screening
+        self.result = Result(np.empty(0), np.zeros(0, np.uint8))
+        self.rescued = np.zeros(len(work), bool)
 
-    def climb(self, precision: str) -> Result:
+    def climb(self, precision: str) -> None:
+        """Fill `result` and `rescued`."""
+        if not len(self.work):
+            return
         if self.kernel == "reference":
-            self._take(np.arange(len(self.work.pairs)), ENGINES["reference"](self.work, self.device, "fp64"), 1)
-            return self.result
-        read = self.work.pairs[:, 0]
-        last = ~regular_reads(self.work.reads, self.work.convention)[read]
-        if precision != "fp64":
-            self.rescued |= last
-        if self.kernel == "lanes":
-            last |= self.work.reads.bases.lengths[read] >= _LONG_READ
-        open_pairs = np.flatnonzero(~last)
-        if precision != "fp64":
-            open_pairs = self._first(open_pairs, GATK_SAFE if precision == "auto" else -np.inf)
-            self.rescued[open_pairs] = True
-        left = self._run(open_pairs, "fp64")
-        self._renormalise(np.concatenate([np.flatnonzero(last), left]))
-        return self.result
+            self._start(ENGINES["reference"](self.work, self.device, "fp64"), "fp64")
+            return
+        first = "fp64" if precision == "fp64" else "fp32"
+        floor = GATK_SAFE if precision == "auto" else -np.inf
+        if self.kernel in engines.CHECKED_BESIDE:
+            left = self._first(self.work, None, first, floor)
+            last = self._irregular()
+            left = np.setdiff1d(left, last, assume_unique=True)
+        else:
+            last = self._irregular()
+            left = self._first(*self._without(last), first, floor)
+        if first == "fp32":
+            self.rescued[last] = self.rescued[left] = True
+            if len(left):
+                outcome = ENGINES[self.kernel](self._part(left), self.device, "fp64")
+                self._take(left, outcome)
+                left = left[outcome.unsafe]
+        last = np.concatenate([last, left])
+        if len(last):
+            self._take(last, renormalised.run(self._part(last), self.device))
 
-    def _first(self, which: np.ndarray, floor: float) -> np.ndarray:
-        outcome, unsafe = self._compute(which, "fp32")
-        if outcome is None:
-            return which
-        unsafe |= outcome.log10 < floor
-        self.result.how[which[~unsafe]] = 0
+    def _irregular(self) -> np.ndarray:
+        """Indices of the pairs that only the last rung can take."""
+        reads = ~self.screening.regular()
+        if self.kernel == "lanes":
+            reads |= self.work.reads.bases.lengths >= _LONG_READ
+        return np.flatnonzero(reads[self.work.pairs[:, 0]]) if reads.any() else np.zeros(0, np.int64)
+
+    def _without(self, last: np.ndarray) -> tuple[Work, np.ndarray | None]:
+        """The work without the pairs `last`, and the indices of what is left (None: all)."""
+        if not len(last):
+            return self.work, None
+        which = np.delete(np.arange(len(self.work)), last)
+        return self._part(which), which
+
+    def _first(self, work: Work, which: np.ndarray | None, precision: str, floor: float) -> np.ndarray:
+        """Compute the pairs `which` (None: all), those of `work`; returns the ones that the next rung must take."""
+        if not len(work):
+            self._start(Outcome(np.empty(len(self.work)), np.empty(0, bool)), "fp64")
+            return np.zeros(0, np.int64)
+        outcome = ENGINES[self.kernel](work, self.device, precision)
+        unsafe = outcome.unsafe
+        if floor > -np.inf:
+            in_slices(lambda *at: _mark_below(outcome, floor, slice(*at)), len(work), _SLICE)
+        if which is None:
+            self._start(outcome, precision)
+            if precision == "fp32":
+                self.result.how = unsafe.astype(np.uint8)
+            return np.flatnonzero(unsafe)
+        self._start(Outcome(np.empty(len(self.work)), unsafe), "fp64")
+        self._take(which, outcome)
+        if precision == "fp32":
+            self.result.how[which] = unsafe
         return which[unsafe]
 
-    def _run(self, which: np.ndarray, precision: str) -> np.ndarray:
-        outcome, unsafe = self._compute(which, precision)
-        return which if outcome is None else which[unsafe]
-
-    def _compute(self, which: np.ndarray, precision: str) -> tuple[Outcome | None, np.ndarray]:
-        if not len(which):
-            return None, np.zeros(0, bool)
-        outcome = ENGINES[self.kernel](self._part(which), self.device, precision)
-        self._take(which, outcome, HOW.index(precision))
-        return outcome, outcome.unsafe.copy()
-
-    def _renormalise(self, which: np.ndarray) -> None:
-        if len(which):
-            self._take(which, renormalised.run(self._part(which), self.device), 1)
+    def _start(self, outcome: Outcome, precision: str) -> None:
+        how = np.full(len(self.work), HOW.index(precision), np.uint8)
+        self.result = Result(outcome.log10, how, cells_computed=outcome.cells_computed, kernel_seconds=outcome.kernel_seconds)
 
     def _part(self, which: np.ndarray) -> Work:
-        if len(which) == len(self.work.pairs):
-            return self.work
-        if len(which) < _FEW * len(self.work.pairs):
-            return compact(self.work, self.work.pairs[which])
-        return Work(self.work.reads, self.work.haplotypes, self.work.pairs[which], self.work.convention, self.work.share_prefixes)
+        pairs = self.work.pairs_at(which)
+        return compact(self.work, pairs) if len(which) < _FEW * len(self.work) else self.work.of(pairs)
 
-    def _take(self, which: np.ndarray, outcome: Outcome, how: int) -> None:
+    def _take(self, which: np.ndarray, outcome: Outcome) -> None:
         self.result.log10[which] = outcome.log10
-        self.result.how[which] = how
         self.result.kernel_seconds += outcome.kernel_seconds
         self.result.cells_computed += outcome.cells_computed
+
+
+def _mark_below(outcome: Outcome, floor: float, where: slice) -> None:
+    outcome.unsafe[where] |= outcome.log10[where] < floor

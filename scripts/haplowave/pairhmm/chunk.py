@@ -1,4 +1,9 @@
-"""A chunk of pairs on its way through a device: its buffers, its kernels, its results. Nothing waits until the results are collected."""
+"""A chunk of pairs on its way through a device: its buffers and its kernels. Nothing waits until the results are collected.
+
+A driver may copy to and from ordinary memory only while the call lasts, so uploads and read backs have threads and queues of their own.
+"""
+
+import itertools
 
 import numpy as np
 import pyopencl as cl
@@ -9,92 +14,84 @@ _LINES = 4
 
 
 class Queues:
-    """One queue for uploads, which run beside the kernels of the chunk before, and several for kernels, so that small ones run together."""
+    """Queues for uploads, for reading back, and several for kernels, so that small ones, and the ends of large ones, run together."""
 
     def __init__(self, device: Device):
-        self.context = device.context
-        self.uploads = cl.CommandQueue(device.context)
+        self.buffers = device.buffers
+        self.uploads, self.reads = (cl.CommandQueue(device.context) for _ in range(2))
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         count = _LINES if device.kind != "cpu" else 1
-        self.kernels = [device.queue, *(cl.CommandQueue(device.context, properties=profiling) for _ in range(count - 1))]
+        self.kernels = [cl.CommandQueue(device.context, properties=profiling) for _ in range(count)]
+        self._turns = itertools.count()
+
+    def turn(self) -> int:
+        """The line of the next chunk: chunks that follow one another have different ones."""
+        return next(self._turns)
+
+    def finish(self) -> None:
+        """Wait for everything."""
+        for queue in (self.uploads, *self.kernels, self.reads):
+            queue.finish()
 
 
 class Chunk:
-    """What `where` (a slice of the pairs) needs on the device; keeps every buffer alive until its results are there."""
+    """What `where` (a slice of the pairs) needs on the device; holds every buffer until `close`."""
 
     def __init__(self, queues: Queues, where: slice):
         self.queues, self.where = queues, where
-        self.parts: list[tuple[np.ndarray | slice, cl.Buffer, np.ndarray]] = []
-        """Indices within the chunk and, in that order, their log10 likelihoods: the buffer and where they will be read to."""
         self.kernels: list[tuple[str, cl.Event]] = []
-        self._queue = queues.kernels[0]
-        self._reads: list[cl.Event] = []
-        self._alive: list[object] = []
-        self._pending: list[cl.Event] = []
-        self._shared: list[cl.Event] = []
-        self._mark: cl.Event | None = None
-        self.strange = self.zeros(1, np.int32)
-        """Set by the kernels when a read has a letter that they do not know."""
+        self._line = 0
+        self._buffers: list[cl.Buffer] = []
+        self._arrays: list[np.ndarray] = []
+        self._uploaded: list[cl.Event] = []
 
-    def put(self, array: np.ndarray, shared: bool = False) -> cl.Buffer:
-        """A buffer with the content of `array`, uploaded without waiting. `shared`: kernels of several forks read it."""
+    def put(self, array: np.ndarray) -> cl.Buffer:
+        """A buffer with the content of `array`, which may still be on its way."""
         array = np.ascontiguousarray(array)
-        buffer = cl.Buffer(self.queues.context, cl.mem_flags.READ_ONLY, max(array.nbytes, 4))
-        self._alive += [array, buffer]
+        buffer = self._buffer(array.nbytes)
         if array.nbytes:
-            uploaded = cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
-            (self._shared if shared else self._pending).append(uploaded)
+            self._arrays.append(array)
+            self._uploaded = [cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)]  # in order: the last says all
         return buffer
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
-        buffer = cl.Buffer(self.queues.context, cl.mem_flags.READ_WRITE, max(count, 1) * np.dtype(dtype).itemsize)
-        self._alive.append(buffer)
+        return self._buffer(count * np.dtype(dtype).itemsize)
+
+    def _buffer(self, size: int) -> cl.Buffer:
+        buffer = self.queues.buffers.take(size)
+        self._buffers.append(buffer)
         return buffer
 
-    def zeros(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
-        """A buffer of `count` zeros."""
-        buffer = self.empty(count, dtype)
-        self.clear(buffer, max(count, 1) * np.dtype(dtype).itemsize)
-        return buffer
-
-    def clear(self, buffer: cl.Buffer, size: int) -> None:
-        """Zero the first `size` bytes, before the kernels that follow."""
-        cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, size)
-
-    def mark(self) -> None:
-        """What has been enqueued so far comes before everything that is forked."""
-        self._mark = cl.enqueue_marker(self._queue)
-        self._queue.flush()
-
-    def fork(self, line: int) -> None:
-        """What follows runs in a queue of its own (`line` counts through them), after what was marked."""
-        self._queue = self.queues.kernels[line % len(self.queues.kernels)]
-        self._pending += [self._mark, *self._shared]
-
-    def result(self, which: np.ndarray | slice, count: int, buffer: cl.Buffer, dtype: np.dtype) -> None:
-        """Read `count` results from `buffer` when they are ready; they belong to the pairs `which` of the chunk."""
-        values = np.empty(count, dtype)
-        self._reads.append(cl.enqueue_copy(self._queue, values, buffer, is_blocking=False))
-        self._queue.flush()
-        self.parts.append((which, buffer, values))
-
-    def run(self, kernel: cl.Kernel, items: int, group: int, *arguments: object) -> None:
-        """Enqueue a kernel, after all uploads so far."""
+    def begin(self) -> None:
+        """All is uploaded: what follows are kernels."""
+        self._line = self.queues.turn()
         self.queues.uploads.flush()
-        event = kernel(self._queue, (items,), (group,), *arguments, wait_for=self._pending or None)
-        self._pending = []
-        self.kernels.append((kernel.function_name, event))
 
-    def collect(self, log10: np.ndarray) -> tuple[bool, list[tuple[str, int, int]]]:
-        """Wait, and put the results into `log10[where]`; (every letter was known, name, start and end of each kernel in ns)."""
-        target = log10[self.where]
-        cl.wait_for_events(self._reads)
-        for which, _, values in self.parts:
-            target[which] = values
-        strange = np.empty(1, np.int32)
-        cl.enqueue_copy(self.queues.kernels[0], strange, self.strange)
-        return not strange[0], [(name, event.profile.start, event.profile.end) for name, event in self.kernels]
+    def run(
+        self, kernel: cl.Kernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
+    ) -> cl.Event:
+        """Enqueue a kernel on the chunk's own queue, where it comes after those before, or on another (`fork` counts them)."""
+        queue = self.queues.kernels[(self._line + fork) % len(self.queues.kernels)]
+        event = kernel(queue, (items,), (group,), *arguments, wait_for=(self._uploaded if not self.kernels else []) + (after or []))
+        queue.flush()
+        self.kernels.append((kernel.function_name, event))
+        return event
+
+    def read(self, buffer: cl.Buffer, target: np.ndarray) -> np.ndarray:
+        """`target`, filled when all kernels have ended; waits for them."""
+        cl.wait_for_events([event for _, event in self.kernels])
+        cl.enqueue_copy(self.queues.reads, target, buffer)
+        return target
+
+    def times(self) -> list[tuple[str, int, int]]:
+        """Name, start and end of each kernel in ns, when all have ended."""
+        return [(name, event.profile.start, event.profile.end) for name, event in self.kernels]
+
+    def close(self) -> None:
+        """Give the buffers back; no command may use them any more."""
+        self.queues.buffers.give(self._buffers)
+        self._buffers, self._arrays = [], []
 
 
 def busy_seconds(intervals: list[tuple[str, int, int]], name: str | None = None) -> float:

@@ -2,9 +2,10 @@
 
 An engine is a function `run(work, device, precision) -> Outcome` in the module of its own name:
 
-- `work` holds unique pairs only, of regular reads only (`model.RowParameters.regular`: the five-operation form is safe), every sequence
-  has at least one base, every byte is a letter. Duplicates, irregular reads and the rescue in FP64 are the caller's business
-  (`haplowave.pairhmm.api`), so an engine computes every pair that it is given, once, in the precision that it is told.
+- Every sequence of `work` has at least one base, every byte is a letter, every read is regular (`model.RowParameters.regular`: the
+  five-operation form is safe). Irregular reads and the rescue in FP64 are the caller's business (`haplowave.pairhmm.api`), equal reads
+  too, but for engines of SHARES_DUPLICATES; so an engine computes every pair that it is given, in the precision that it is told.
+- An engine of CHECKED_BESIDE may be given irregular reads and bytes that are no letters: it must end, whatever it answers for those.
 - `device` is where it runs. Batches are sized by the device's memory; `batching.in_batches` halves a batch that does not fit.
 - `precision` is 'fp32' or 'fp64'. The engine picks its own scale C and removes it and `log10_scale` from the result, exactly.
 - A pair whose state left the range of the precision is `unsafe`: its log10 is then ignored and the caller asks again in FP64, and after
@@ -17,26 +18,52 @@ takes the tables of `haplowave.pairhmm.model.tables` instead.
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from haplowave.opencl import Device
 from haplowave.pairhmm.model import RowParameters, row_parameters
+from haplowave.pairhmm.regions import Regions
 from haplowave.sequences import Reads, Sequences
 
 
 @dataclass(frozen=True)
 class Work:
-    """Pairs to compute. `pairs`: int64, shape (n, 2), [read index, haplotype index], without duplicates, in no particular order."""
+    """Pairs to compute, as a list or as regions; either form is made from the other when an engine asks for it."""
 
     reads: Reads
     haplotypes: Sequences
-    pairs: np.ndarray
+    given: np.ndarray | Regions
+    """int64, shape (n, 2), [read index, haplotype index], in no particular order, or regions."""
     convention: str = "gatk"
     share_prefixes: bool = True
     """Whether haplotypes that begin alike may share the computation; never changes a result."""
+    share_duplicates: bool = False
+    """Whether equal reads of a region may share theirs; never changes a result."""
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """int64, shape (n, 2): [read index, haplotype index]."""
+        return self.given.pairs() if isinstance(self.given, Regions) else self.given
+
+    @cached_property
+    def regions(self) -> Regions:
+        """The same pairs in the same order."""
+        return self.given if isinstance(self.given, Regions) else Regions.from_pairs(self.given)
+
+    def __len__(self) -> int:
+        """How many pairs."""
+        return len(self.given)
+
+    def pairs_at(self, which: np.ndarray) -> np.ndarray:
+        """int64, shape (k, 2): the pairs with the indices `which`."""
+        return self.given.pairs(which) if isinstance(self.given, Regions) else self.given[which]
+
+    def of(self, pairs: np.ndarray | Regions) -> "Work":
+        """The same for other pairs of the same reads and haplotypes."""
+        return replace(self, given=pairs)
 
     @cached_property
     def rows(self) -> RowParameters:
@@ -45,7 +72,9 @@ class Work:
     @cached_property
     def cells(self) -> int:
         """Sum of read length times haplotype length."""
-        return cells_of(self, np.arange(len(self.pairs)))
+        if isinstance(self.given, Regions):
+            return int(self.given.cells(self.reads.bases.offsets, self.haplotypes.offsets).sum())
+        return int(self.reads.bases.lengths[self.pairs[:, 0]] @ self.haplotypes.lengths[self.pairs[:, 1]])
 
 
 def cells_of(work: Work, which: np.ndarray) -> int:
@@ -83,6 +112,8 @@ def _engine(module: str) -> Engine:
 
 ENGINES: dict[str, Engine] = {name: _engine(name) for name in ("reference", "lanes", "skewed", "rowwise")}
 """Name to engine; a module is loaded when its engine first runs."""
+
+SHARES_DUPLICATES = CHECKED_BESIDE = frozenset({"skewed"})
 
 
 def choose(device: Device) -> str:

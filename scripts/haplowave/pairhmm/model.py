@@ -123,11 +123,11 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
     span = slice(offsets[0], offsets[-1])
     plain = np.ones(len(reads), bool)
     for quals, floor in zip((reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals), _ALWAYS_REGULAR, strict=True):
-        masked = quals[span]
+        masked = quals[:1] if quals.strides == (0,) else quals[span]  # one value throughout
         if len(masked) and masked.max() > QUALITY_MASK:
             masked = masked & QUALITY_MASK
         if len(masked) and masked.min() < floor:
-            plain &= np.minimum.reduceat(masked, offsets[:-1] - offsets[0]) >= floor
+            plain &= np.minimum.reduceat(masked, offsets[:-1] - offsets[0]) >= floor if len(masked) > 1 else False
     rest = np.flatnonzero(~plain)
     if len(rest):
         plain[rest] = row_parameters(take(reads, rest), convention).regular

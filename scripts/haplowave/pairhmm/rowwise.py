@@ -5,7 +5,6 @@ plain one, without scaling by row: a second, independent way to the numbers of `
 """
 
 import numpy as np
-import pyopencl as cl
 
 from haplowave.opencl import Device
 from haplowave.pairhmm import engines, tuning
@@ -14,10 +13,10 @@ from haplowave.pairhmm.chunk import Chunk, busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
-from haplowave.pairhmm.skewed_device import LETTERS, SCALE_LOG2, Kind, Runner
-from haplowave.pairhmm.skewed_plan import Bucket, short_jobs
+from haplowave.pairhmm.skewed_device import LETTERS, SCALE_LOG2, Flight, Runner
+from haplowave.pairhmm.skewed_inputs import put_bytes, put_haplotypes, put_zeros
+from haplowave.pairhmm.skewed_plan import strip_jobs
 from haplowave.pairhmm.tuning import Settings
-from haplowave.sequences import Reads, Sequences
 
 _BYTES_A_BASE = 48
 
@@ -29,51 +28,53 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
 
 
 def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outcome:
-    outcome = Outcome(np.full(len(work.pairs), np.nan), np.zeros(len(work.pairs), bool), cells_computed=work.cells)
-    if not len(work.pairs):
+    outcome = Outcome(np.empty(len(work)), np.empty(len(work), bool), cells_computed=work.cells)
+    if not len(work):
         return outcome
-    pairs = work.pairs.astype(np.int32)
     known, letters = False, LETTERS
     while not known:
-        runner = _RowwiseRunner(device, settings, Kind(precision, False, letters), work.convention)
-        known, intervals = runner.launch(work.reads, work.haplotypes, pairs, slice(None)).collect(outcome.log10)
+        runner = _RowwiseRunner(device, settings, precision, letters, work.convention)
+        known, intervals = runner.compute(work).collect(outcome.log10, outcome.unsafe)
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
     outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
     outcome.kernel_seconds = busy_seconds(intervals)
-    outcome.unsafe = np.isnan(outcome.log10)
     return outcome
 
 
 class _RowwiseRunner(Runner):
     """Masks and the last step are those of `skewed`; the kernel itself reads the rows as bytes."""
 
-    def __init__(self, device: Device, settings: Settings, kind: Kind, convention: str):
-        super().__init__(device, settings, kind, convention)
+    def __init__(self, device: Device, settings: Settings, precision: str, letters: bytes, convention: str):
+        super().__init__(device, settings, precision, letters, convention)
         self._probabilities = self.constant(_probabilities(tables(convention)).astype(self.real))
 
-    def launch(self, reads: Reads, haplotypes: Sequences, pairs: np.ndarray, where: slice) -> Chunk:
-        """As Runner.launch."""
-        chunk = Chunk(self.queues, where)
-        lengths = haplotypes.lengths[pairs[:, 1]]
-        columns = max(self.settings.rates[self.kind.precision])
+    def compute(self, work: Work) -> Flight:
+        """Enqueue everything for `work`."""
+        chunk, pairs = Chunk(self.queues, slice(None)), work.pairs
+        reads, haplotypes = work.reads.bases, work.haplotypes
+        columns = max(self.settings.rates[self.precision])
         strip = columns * self.settings.warp
-        masks = self.prepare_masks(columns, haplotypes.offsets[:-1], haplotypes.lengths, chunk.put(haplotypes.data), chunk)
-        jobs = short_jobs(pairs, np.minimum(haplotypes.lengths, strip), columns)
-        spans = np.stack([reads.bases.offsets[:-1], reads.bases.lengths], axis=1).astype(np.uint32)
-        border_rows = np.where(lengths[jobs.order] > strip, reads.bases.lengths[pairs[jobs.order][:, 0]], 0)
+        order, groups, partials = strip_jobs(pairs, np.minimum(haplotypes.lengths, strip), columns)
+        pairs = pairs[order]
+        (masks,) = put_haplotypes(haplotypes, {columns}, self.settings.warp, chunk)
+        spans = np.stack([reads.offsets[:-1], reads.lengths], axis=1).astype(np.uint32)
+        border_rows = np.where(haplotypes.lengths[pairs[:, 1]] > strip, reads.lengths[pairs[:, 0]], 0)
         border_offsets = np.append(0, np.cumsum(border_rows))
-        partials, job_buffer, groups = chunk.empty(jobs.partials, self.real), chunk.put(jobs.jobs), chunk.put(jobs.groups)
-        scale = self.real.type(2.0 ** SCALE_LOG2[self.kind.precision, False])
-        arguments = [*self.upload_bytes(reads, chunk), chunk.put(spans), self.codes, self._probabilities, *masks, job_buffer, groups]
-        arguments += [np.int32(len(jobs.groups)), scale, chunk.empty(2 * int(border_offsets[-1]), self.real)]
-        arguments += [chunk.put(border_offsets.astype(np.uint32)), partials, chunk.strange]
-        program = self.device.build("pairhmm_rowwise.cl", self.defines | self.shape(columns))
-        chunk.run(cl.Kernel(program, "rowwise"), *self.grid(jobs), *arguments)
-        buffers = (partials, chunk.empty(1, np.int32), job_buffer, groups, chunk.zeros(len(reads), self.wide))
-        self.finish(Bucket(False, columns, slice(None)), jobs, buffers, chunk)
-        return chunk
+        jobs, group_buffer, targets = (chunk.put(array) for array in (pairs.astype(np.int32), groups, order.astype(np.uint32)))
+        strange, scales = put_zeros(1, chunk), chunk.put(np.zeros(len(reads), self.wide))
+        inputs = (*put_bytes(work.reads, chunk), chunk.put(spans), self.codes, self._probabilities)
+        offsets = chunk.put(border_offsets.astype(np.uint32))
+        chunk.begin()
+        scale = self.real.type(2.0 ** SCALE_LOG2[self.precision, False])
+        sums, log10s = chunk.empty(partials, self.real), chunk.empty(len(pairs), self.wide)
+        arguments = (*inputs, *self.prepare_masks(masks, len(haplotypes), chunk), jobs, group_buffer, np.int32(len(groups)), scale)
+        arguments += (chunk.empty(2 * int(border_offsets[-1]), self.real), offsets, sums, strange)
+        chunk.run(self.kernel("pairhmm_rowwise.cl", "rowwise", self.shape(columns)), *self.grid(groups), *arguments)
+        rest = (sums, strange, jobs, strange, targets), (group_buffer, len(groups)), (scales, log10s)
+        self.finish(chunk, len(pairs), *rest)
+        return Flight(chunk, log10s, strange, self.wide)
 
 
 def _probabilities(table: Tables) -> np.ndarray:

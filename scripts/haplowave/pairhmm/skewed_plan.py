@@ -1,41 +1,79 @@
-"""How pairs become jobs of the skewed kernel: a shape for every haplotype length, strips, groups of equal sub-warps, all in NumPy."""
+"""How pairs become jobs of the skewed kernel: a shape for every haplotype length, strips, groups of equal sub-warps, all in NumPy.
+
+Short pairs are planned region by region: the device makes their jobs from `Units` (make_jobs in kernels/pairhmm_prepare.cl).
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.tuning import Rates, Settings
 
-_LONG = 128  # added to the columns a lane of long pairs
+_LANES = 64  # more than a warp has: a class of short haplotypes is columns a lane times this plus lanes
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """Pairs that one launch of one kernel variant computes."""
+class Shapes:
+    """What a chunk's haplotypes and reads are computed with; depends on the shape of each alone."""
 
-    long: bool
+    columns: np.ndarray
+    """uint8 a haplotype: columns a lane (N) of short pairs, 0 where it is too wide for a warp."""
+    long_columns: np.ndarray
+    """uint8 a haplotype: columns a lane of long pairs."""
+    long_reads: np.ndarray
+    """bool a read: it keeps an exponent a lane, so that its pairs are long."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Jobs that one launch of one kernel variant computes."""
+
     columns: int
     """Columns a lane (N)."""
-    which: np.ndarray | slice
-    """int64: indices of the pairs; a slice where it is all of them."""
+    groups: np.ndarray
+    """int32 (m, 4): lanes of a sub-warp, first job, last job + 1, first partial sum."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Short pairs. A unit is some reads of a region with some of its haplotypes, all of one shape; its jobs follow one another."""
+
+    units: np.ndarray
+    """uint32 (m, 8): first in `reads`, first in `haplotypes`, haplotypes, target of the region's first pair, the region's first read,
+    first haplotype and number of haplotypes, 0. Job i of a unit is read i / haplotypes and haplotype i % haplotypes of it."""
+    offsets: np.ndarray
+    """uint32 (m + 1,): first job of each unit."""
+    reads: np.ndarray
+    """uint32: indices of reads."""
+    haplotypes: np.ndarray
+    """uint32: indices of haplotypes."""
+    launches: list[Launch]
+    """Widest first; their groups count jobs and partial sums together."""
+    partials: int
+
+    @property
+    def jobs(self) -> int:
+        return int(self.offsets[-1])
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """The launch of a bucket. A job is one strip of a pair; short pairs have one strip, and job i is pair `order[i]` of the bucket."""
+    """Long pairs of one launch. A job is one strip of a pair."""
 
-    order: np.ndarray | slice
+    order: np.ndarray
+    """Indices of the pairs, in the order of `results`."""
     jobs: np.ndarray
-    """int32 (n, 2): read, haplotype; long: (n, 4): and strip, job of the strip to the left or -1."""
+    """int32 (n, 4): read, haplotype, strip, job of the strip to the left or -1."""
     groups: np.ndarray
-    """int32 (m, 4): lanes of a sub-warp, first job, last job + 1, first partial sum."""
+    """As in Launch."""
     partials: int
-    results: np.ndarray | None = None
-    """Long: int32, job of the last strip of pair `order[i]`."""
-    border_offsets: np.ndarray | None = None
-    """Long: uint32 a job, first block of its pair's border."""
-    border_blocks: int = 0
+    results: np.ndarray
+    """int32: job of the last strip of pair `order[i]`."""
+    border_offsets: np.ndarray
+    """uint32 a job, first block of its pair's border."""
+    border_blocks: int
 
 
 @lru_cache
@@ -63,35 +101,63 @@ def _long_columns(rates: Rates, warp: int, length: np.ndarray) -> np.ndarray:
     return chosen
 
 
-def buckets(rows: np.ndarray, columns: np.ndarray, pairs: np.ndarray, settings: Settings, precision: str) -> list[Bucket]:
-    """Split `pairs` (int32, (n, 2)) of reads of `rows` and haplotypes of `columns` bases. The choice depends on a pair's shape only."""
-    rates, long_rates = settings.rates[precision], settings.long_rates[precision]
-    best = _best_columns(tuple(rates.items()), settings.warp)
+def shapes(rows: np.ndarray, columns: np.ndarray, settings: Settings, precision: str) -> Shapes:
+    """The shapes of reads of `rows` and haplotypes of `columns` bases."""
+    best = _best_columns(tuple(settings.rates[precision].items()), settings.warp)
     too_wide = columns >= len(best)
     of_haplotype = best[np.where(too_wide, 0, columns)]
-    long_of_haplotype = _long_columns(long_rates, settings.warp, columns) + np.uint8(_LONG)
-    of_haplotype = np.where(too_wide, long_of_haplotype, of_haplotype)
-    long_reads = rows > settings.long_rows
-    if not long_reads.any() and (of_haplotype == of_haplotype[0]).all():
-        return [Bucket(bool(too_wide[0]), int(of_haplotype[0] % _LONG), slice(None))]
-    key = of_haplotype[pairs[:, 1]]
-    if long_reads.any():
-        key = np.where(long_reads[pairs[:, 0]], long_of_haplotype[pairs[:, 1]], key)
-    present = np.flatnonzero(np.bincount(key, minlength=256))[::-1]
-    return [Bucket(int(n) >= _LONG, int(n) % _LONG, np.flatnonzero(key == n)) for n in present]
+    return Shapes(
+        np.where(too_wide, np.uint8(0), of_haplotype),
+        _long_columns(settings.long_rates[precision], settings.warp, columns),
+        rows > settings.long_rows,
+    )
 
 
-def short_jobs(pairs: np.ndarray, columns: np.ndarray, columns_a_lane: int) -> Jobs:
-    """Jobs of `pairs` (int32, (n, 2)) whose haplotypes, of `columns` bases, fit a warp; widest first."""
-    lanes_of = -(-columns // columns_a_lane)
-    if (lanes_of == lanes_of[0]).all():
-        groups, partials = _groups(lanes_of[:1], np.array([0]), np.array([len(pairs)]))
-        return Jobs(slice(None), np.ascontiguousarray(pairs), groups, partials)
-    lanes = np.minimum(lanes_of, 255).astype(np.uint8)[pairs[:, 1]]
-    order = np.argsort(255 - lanes, kind="stable")
-    begin = np.flatnonzero(np.diff(lanes[order].astype(np.int16), prepend=-1))
-    groups, partials = _groups(lanes[order[begin]].astype(np.int64), begin, np.append(begin[1:], len(order)))
-    return Jobs(order, pairs[order], groups, partials)
+def short_units(regions: Regions, kept: np.ndarray, columns: np.ndarray, chosen: Shapes) -> Units:
+    """Units of the pairs whose haplotype, of `columns` bases, fits a warp and whose read is short, by shape, widest first.
+
+    kept: bool, parallel to `regions.rows`: the other reads of regions are left out.
+    """
+    region, haplotype = regions.columns
+    lanes = -(-columns // np.maximum(chosen.columns, 1))
+    shape = np.where(chosen.columns > 0, chosen.columns * np.int64(_LANES) + lanes, 0)[haplotype]
+    if not (shape == shape[0]).all():
+        order = np.argsort(-shape, kind="stable")[: np.count_nonzero(shape)]
+        region, haplotype, shape = region[order], haplotype[order], shape[order]
+    elif not shape[0]:
+        region, haplotype, shape = region[:0], haplotype[:0], shape[:0]
+    row_region, row = regions.rows
+    kept = kept & ~chosen.long_reads[row]
+    reads = np.bincount(row_region[kept], minlength=len(regions.spans))
+    first = np.flatnonzero(np.diff(region * np.int64(1 << 16) + shape, prepend=-1))
+    size = np.diff(np.append(first, len(region)))
+    of = region[first]
+    offsets = np.append(0, np.cumsum(reads[of] * size))
+    target, begin = regions.offsets[of], (np.cumsum(reads) - reads)[of]
+    spans = regions.spans[of]
+    units = np.stack([begin, first, size, target, spans[:, 0], spans[:, 2], spans[:, 3], np.zeros_like(of)], axis=1).astype(np.uint32)
+    launches, partials = _launches(shape[first], offsets)
+    return Units(units, offsets.astype(np.uint32), row[kept].astype(np.uint32), haplotype.astype(np.uint32), launches, partials)
+
+
+def _launches(shape: np.ndarray, offsets: np.ndarray) -> tuple[list[Launch], int]:
+    """A launch for each number of columns a lane, of units of `shape` (in descending order) with jobs from `offsets` on."""
+    begin = np.flatnonzero(np.diff(shape, prepend=-1))
+    jobs = offsets[np.append(begin, len(shape))]
+    kind, filled = shape[begin], np.diff(jobs) > 0
+    if not filled.any():
+        return [], 0
+    groups, partials = _groups(kind[filled] % _LANES, jobs[:-1][filled], jobs[1:][filled])
+    columns = kind[filled] // _LANES
+    return [Launch(int(n), groups[columns == n]) for n in np.unique(columns)[::-1]], partials
+
+
+def strip_jobs(pairs: np.ndarray, columns: np.ndarray, columns_a_lane: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """(order, groups, partial sums) of `pairs` (int, (n, 2)) whose haplotypes, of `columns` bases, fit a warp; widest first."""
+    lanes = (-(-columns // columns_a_lane))[pairs[:, 1]]
+    order = np.argsort(-lanes, kind="stable")
+    begin = np.flatnonzero(np.diff(lanes[order], prepend=-1))
+    return order, *_groups(lanes[order[begin]], begin, np.append(begin[1:], len(order)))
 
 
 def _groups(lanes: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, int]:

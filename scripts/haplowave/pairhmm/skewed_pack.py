@@ -1,0 +1,206 @@
+"""The host's share of a chunk of `skewed`: which sequences it needs, what may be shared, and its way to the device.
+
+All of it is done region by region, in NumPy, in several threads at a time.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from haplowave.pairhmm.chunk import Chunk, Queues
+from haplowave.pairhmm.duplicates import representatives
+from haplowave.pairhmm.engines import Work
+from haplowave.pairhmm.model import QUALITY_MASK
+from haplowave.pairhmm.regions import Regions
+from haplowave.pairhmm.skewed_inputs import (
+    READ_BLOCK,
+    LongInputs,
+    MaskInputs,
+    ReadInputs,
+    UnitInputs,
+    is_uniform,
+    put_haplotypes,
+    put_long,
+    put_reads,
+    put_units,
+    put_zeros,
+)
+from haplowave.pairhmm.skewed_plan import Jobs, Shapes, long_jobs, shapes, short_units
+from haplowave.pairhmm.tuning import Settings
+from haplowave.sequences import Reads, Sequences
+
+_LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
+_FIRST_CHUNKS = (8, 4, 2)  # the first chunks are smaller by this, so that the device begins early
+_A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A chunk, uploaded and ready to be launched."""
+
+    chunk: Chunk
+    pairs: int
+    haplotypes: int
+    reads: ReadInputs
+    masks: list[MaskInputs]
+    short: UnitInputs | None
+    long: list[LongInputs]
+    copies: cl.Buffer | None
+    """uint32 (n, 4): to, from, how many, 0: likelihoods of reads that are equal to others of their region."""
+    copy_count: int
+    strange: cl.Buffer
+    """int32: set by the kernels when a read has a letter that they do not know."""
+    cells: int
+    """Cells that the chunk computes."""
+    steep: np.ndarray | None
+    """bool a pair: gaps continue at too high a quality for FP32 to keep a lane in range; None where there is none."""
+
+
+def pieces(work: Work, size: int) -> list[slice]:
+    """Slices of the pairs whose inputs are about `size` bytes each; cut between regions, or at least between reads, where it can be."""
+    regions = work.regions
+    rows, columns = work.reads.bases.offsets, work.haplotypes.offsets
+    first_read, reads, first_haplotype, haplotypes = regions.spans.T
+    bases = _A_BASE * (rows[first_read + reads] - rows[first_read]) + columns[first_haplotype + haplotypes] - columns[first_haplotype]
+    cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
+    sizes = [size // smaller for smaller in _FIRST_CHUNKS]
+    left = int(cost[-1]) - sum(sizes)
+    sizes = sizes + [left / max(1, round(left / size))] * max(1, round(left / size)) if left > 0 else [int(cost[-1])]
+    ends = np.cumsum(sizes)
+    cuts = np.interp(ends, cost, regions.offsets).astype(np.int64)
+    cuts = np.unique(np.append(0, [_between(regions, int(cut), len(work) // (8 * len(ends))) for cut in cuts[:-1]] + [len(work)]))
+    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
+
+
+def _between(regions: Regions, cut: int, slack: int) -> int:
+    """A pair near `cut`, no further than `slack`, at which a region begins, or else a read."""
+    region = int(np.searchsorted(regions.offsets, cut, side="right")) - 1
+    if region >= len(regions.spans):
+        return cut
+    begin = int(regions.offsets[region])
+    if cut - begin <= slack:
+        return begin
+    row = (cut - begin) % int(regions.spans[region, 3])
+    return cut - row if row <= slack else cut
+
+
+def halves(piece: slice) -> list[slice]:
+    """The slice in two."""
+    middle = (piece.start + piece.stop) // 2
+    return [slice(piece.start, middle), slice(middle, piece.stop)]
+
+
+def pack(work: Work, piece: slice, queues: Queues, settings: Settings, precision: str) -> Packed:
+    """Everything that the pairs of `piece` need, on its way to the device."""
+    chunk = Chunk(queues, piece)
+    try:
+        return _packed(work, work.regions.part(piece.start, piece.stop), chunk, settings, precision)
+    except BaseException:
+        queues.uploads.finish()
+        chunk.close()
+        raise
+
+
+def _packed(work: Work, regions: Regions, chunk: Chunk, settings: Settings, precision: str) -> Packed:
+    first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
+    first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
+    regions = Regions(np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1))
+    reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
+    rows, columns = reads.bases.lengths, haplotypes.lengths
+    chosen = shapes(rows, columns, settings, precision)
+    kept, copies = _shared(regions, reads) if work.share_duplicates else (np.ones(len(regions.rows[0]), bool), None)
+    units = short_units(regions, kept, columns, chosen)
+    long = _long(regions, kept, rows, columns, chosen, settings)
+    widths = {launch.columns for launch in units.launches} | {lane for lane, _, _ in long}
+    region, read = (index[kept] for index in regions.rows)
+    first, count = regions.spans[:, 2], regions.spans[:, 3]
+    return Packed(
+        chunk=chunk,
+        pairs=len(regions),
+        haplotypes=len(haplotypes),
+        reads=put_reads(reads, chunk),
+        masks=put_haplotypes(haplotypes, widths, settings.warp, chunk),
+        short=put_units(units, chunk) if units.launches else None,
+        long=[put_long(*jobs, chunk) for jobs in long],
+        copies=None if copies is None else chunk.put(copies),
+        copy_count=0 if copies is None else len(copies),
+        strange=put_zeros(1, chunk),
+        cells=int(rows[read] @ (haplotypes.offsets[first + count] - haplotypes.offsets[first])[region]),
+        steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
+    )
+
+
+def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.ndarray]:
+    """(first index of each run among the sequences used, those sequences: a slice where they are most of a range)."""
+    low, high = int(first.min()), int((first + count).max())
+    if len(first) == 1 or (first[1:] == (first + count)[:-1]).all():
+        return first - low, slice(low, high)
+    size = high - low + 1
+    used = np.cumsum(np.bincount(first - low, minlength=size) - np.bincount(first + count - low, minlength=size))[:-1] > 0
+    if 2 * np.count_nonzero(used) > high - low:
+        return first - low, slice(low, high)
+    return (np.cumsum(used) - 1)[first - low], np.flatnonzero(used) + low
+
+
+def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
+    """Some of the reads: views where they are a slice. An array of qualities that is one value throughout has stride 0."""
+    arrays = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    quals = [_take(reads.bases, which, array).data for array in arrays]
+    quals = [np.broadcast_to(array[:1], array.shape) if is_uniform(array) else array for array in quals]
+    return Reads(_take(reads.bases, which, reads.bases.data), *quals)
+
+
+def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:
+    offsets = sequences.offsets
+    if isinstance(which, slice):
+        begin = int(offsets[which.start])
+        return Sequences(data[begin : int(offsets[which.stop])], offsets[which.start : which.stop + 1] - begin)
+    lengths = offsets[which + 1] - offsets[which]
+    new = np.append(0, np.cumsum(lengths))
+    return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
+
+
+def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray, np.ndarray | None]:
+    """(bool a read of a region: it is computed, `copies` as in Packed)."""
+    region, read = regions.rows
+    family = np.zeros(len(reads), np.int64)
+    family[read[::-1]] = region[::-1]
+    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    same = representatives(reads.bases.offsets, tuple(array for array in arrays if array.strides != (0,)), family)[read]
+    first, _, _, haplotypes = regions.spans[region].T
+    kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them
+    if kept.all():
+        return kept, None
+    begin, dropped = regions.offsets[region], ~kept
+    copies = np.stack([begin + (read - first) * haplotypes, begin + (same - first) * haplotypes, haplotypes, haplotypes], axis=1)
+    return kept, copies[dropped].astype(np.uint32)
+
+
+def _long(
+    regions: Regions, kept: np.ndarray, rows: np.ndarray, columns: np.ndarray, chosen: Shapes, settings: Settings
+) -> list[tuple[int, Jobs, np.ndarray]]:
+    """Columns a lane, jobs, and the pairs' indices in the order of `results`, of the long pairs."""
+    wide = chosen.columns == 0
+    if not (wide.any() or chosen.long_reads.any()):
+        return []
+    pairs = regions.pairs()
+    computed = np.repeat(kept, regions.spans[regions.rows[0], 3])
+    key = np.where(computed & (wide[pairs[:, 1]] | chosen.long_reads[pairs[:, 0]]), chosen.long_columns[pairs[:, 1]], 0)
+    result = []
+    for lane in np.unique(key[key > 0])[::-1].tolist():
+        which = np.flatnonzero(key == lane)
+        jobs = long_jobs(pairs[which], rows, columns, lane, settings.warp, READ_BLOCK)
+        result.append((lane, jobs, which[jobs.order]))
+    return result
+
+
+def _steep(regions: Regions, reads: Reads, columns: np.ndarray, settings: Settings) -> np.ndarray | None:
+    gaps = reads.gap_quals[:1] if reads.gap_quals.strides == (0,) else reads.gap_quals
+    if int(gaps.max()) <= _LONG_GAP:
+        return None
+    highest = np.maximum.reduceat(reads.gap_quals & QUALITY_MASK, reads.bases.offsets[:-1])
+    wide = columns > settings.warp * max(settings.rates["fp32"])
+    pairs = regions.pairs()
+    return (highest > _LONG_GAP)[pairs[:, 0]] & ((reads.bases.lengths > settings.long_rows)[pairs[:, 0]] | wide[pairs[:, 1]])
