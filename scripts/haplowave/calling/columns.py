@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from haplowave.sequences import Sequences
 
@@ -18,3 +19,22 @@ def column_sequences(column: pa.ChunkedArray | pa.Array) -> Sequences:
     begin = np.frombuffer(offsets, np.int64 if wide else np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
     return Sequences(text[begin[0] : begin[-1]], begin - begin[0])
+
+
+def repeated_bytes(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """(length of each row, int64; all bytes one after another, uint8) of a binary column, which may be dictionary-encoded.
+
+    Where a dictionary holds one byte value only, the bytes are that value with stride 0: nothing is copied.
+    """
+    if not pa.types.is_dictionary(column.type):
+        sequences = column_sequences(column)
+        return sequences.lengths, sequences.data
+    lengths, values = [], set()
+    for chunk in column.chunks:
+        dictionary = column_sequences(chunk.dictionary)
+        values.update(np.unique(dictionary.data).tolist() if len(dictionary.data) < 1 << 16 else (0, 1))
+        lengths.append(dictionary.lengths[chunk.indices.to_numpy()])
+    if len(values) == 1:
+        length = np.concatenate(lengths)
+        return length, np.broadcast_to(np.array(values.pop(), np.uint8), int(length.sum()))
+    return repeated_bytes(pc.cast(column, column.type.value_type))

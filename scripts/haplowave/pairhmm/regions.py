@@ -45,18 +45,17 @@ class Regions:
     def pairs(self, which: np.ndarray | None = None) -> np.ndarray:
         """int64 (n, 2): [read index, haplotype index] of the pairs `which` (indices, default: all)."""
         if which is None:
-            return self._all_pairs()
+            return np.stack(self.indices(), axis=1)
         region = np.searchsorted(self.offsets, which, side="right") - 1
         read, haplotype = np.divmod(which - self.offsets[region], self.spans[region, 3])
         return np.stack([self.spans[region, 0] + read, self.spans[region, 2] + haplotype], axis=1)
 
-    def _all_pairs(self) -> np.ndarray:
+    def indices(self) -> tuple[np.ndarray, np.ndarray]:
+        """(read, haplotype) of each pair, int64."""
         region, read = self.rows
-        haplotypes = self.spans[region, 3]
-        result = np.empty((len(self), 2), np.int64)
-        result[:, 0] = np.repeat(read, haplotypes)
-        result[:, 1] = np.arange(len(self)) - np.repeat(np.cumsum(haplotypes) - haplotypes - self.spans[region, 2], haplotypes)
-        return result
+        count = self.spans[region, 3]
+        first = self.spans[region, 2] - (np.cumsum(count) - count)
+        return np.repeat(read, count), np.arange(len(self)) + np.repeat(first, count)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from haplowave.tables.io import (
     RowsInStep,
+    TableRows,
     TableWriter,
     iterate_regions,
     iterate_row_groups,
@@ -9,6 +10,7 @@ from haplowave.tables.io import (
     open_table,
     read_table,
     table_kind,
+    table_schema,
     table_writer,
 )
 from haplowave.tables.schemas import FORMAT_VERSION, SCHEMAS
@@ -17,6 +19,7 @@ __all__ = [
     "FORMAT_VERSION",
     "SCHEMAS",
     "RowsInStep",
+    "TableRows",
     "TableWriter",
     "iterate_regions",
     "iterate_row_groups",
@@ -24,5 +27,6 @@ __all__ = [
     "open_table",
     "read_table",
     "table_kind",
+    "table_schema",
     "table_writer",
 ]

@@ -1,10 +1,12 @@
 """Parquet tables that are checked on read and appear complete or not at all."""
 
 import contextlib
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,24 +17,36 @@ from haplowave.tables.schemas import FORMAT_VERSION, SCHEMAS
 
 _KIND = b"haplowave_table"
 _VERSION = b"haplowave_version"
+_A_ROW_A_PAIR = ("distances", "likelihoods")
+_ROWS = 1 << 17  # of such a table in a row group, or more
+_FEW_BYTES = 4  # a row group with fewer bytes a row of a column repeats a few values
 
 
 class TableWriter:
-    """Appends row groups to one table. Each group must hold whole regions, in order."""
+    """Appends rows to one table: each time whole regions, in order, which become a row group of `least` rows or more."""
 
-    def __init__(self, writer: pq.ParquetWriter, schema: pa.Schema):
-        self._writer = writer
+    def __init__(self, writer: pq.ParquetWriter, schema: pa.Schema, least: int = 1):
+        self._writer, self._least = writer, least
+        self._waiting: list[pa.Table] = []
         self.schema = schema
         self.rows = 0
 
     def append(self, columns: Mapping[str, Any] | pa.Table) -> None:
-        """Write `columns` (one sequence or array a column, equal lengths) as one row group."""
+        """Write `columns` (one sequence or array a column, equal lengths)."""
         if isinstance(columns, pa.Table):
-            table = columns.select(self.schema.names).cast(self.schema)
+            table = columns if columns.schema.equals(self.schema) else columns.select(self.schema.names).cast(self.schema)
         else:
             arrays = [_array(columns[field.name], field.type) for field in self.schema]
             table = pa.Table.from_arrays(arrays, schema=self.schema)
         self.rows += table.num_rows
+        self._waiting.append(table)
+        if sum(waiting.num_rows for waiting in self._waiting) >= self._least:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits for its row group to be large enough."""
+        table = pa.concat_tables(self._waiting) if self._waiting else self.schema.empty_table()
+        self._waiting = []
         if table.num_rows:
             self._writer.write_table(table, row_group_size=table.num_rows)
 
@@ -54,10 +68,24 @@ def table_schema(name: str) -> pa.Schema:
 def table_writer(path: str | Path, name: str) -> Iterator[TableWriter]:
     """Write table `name` (a key of SCHEMAS) to `path`; the file appears when the block ends without an error."""
     schema = table_schema(name)
-    floats = {field.name for field in schema if pa.types.is_floating(field.type)}
-    dictionary = [field.name for field in schema if field.name not in floats] if floats else True  # floats hardly repeat: half the time
-    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=dictionary) as writer:
-        yield TableWriter(writer, schema)
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, schema, **_encoding(name)) as writer:
+        target = TableWriter(writer, schema, _ROWS if name in _A_ROW_A_PAIR else 1)
+        yield target
+        target.flush()
+
+
+def _encoding(name: str) -> dict[str, Any]:
+    """How table `name` is written. Those with a row a pair take as long to write as their values take to compute: no look at what is
+    known to be in order or not to repeat, no hashing of it, no statistics but those of regions."""
+    if name not in _A_ROW_A_PAIR:
+        return {"compression": "zstd"}
+    return {
+        "compression": "lz4",
+        "use_dictionary": [column for column in ("edit_distance", "how") if column in SCHEMAS[name].names],
+        "column_encoding": {"log10_likelihood": "BYTE_STREAM_SPLIT"} if "log10_likelihood" in SCHEMAS[name].names else None,
+        "write_statistics": ["region_id"],
+        "write_batch_size": 1 << 15,
+    }
 
 
 def table_kind(path: str | Path) -> str:
@@ -110,6 +138,44 @@ def iterate_row_groups(path: str | Path, name: str, columns: Sequence[str] | Non
     file = open_table(path, name)
     for index in range(file.num_row_groups):
         yield file.read_row_group(index, columns=None if columns is None else list(columns))
+
+
+class TableRows:
+    """Rows of one table by their numbers, for several threads: each opens the file for itself.
+
+    few: columns that may hold few different values; those that do, by the size of the first row group, are read as dictionaries.
+    """
+
+    def __init__(self, path: str | Path, name: str, columns: Sequence[str], few: Sequence[str] = ()):
+        self._path, self._columns, self._local = path, list(columns), threading.local()
+        self._metadata = open_table(path, name).metadata
+        groups = [self._metadata.row_group(index) for index in range(self._metadata.num_row_groups)]
+        self._starts = np.cumsum([0, *(group.num_rows for group in groups)])
+        sizes = {part.path_in_schema: part.total_uncompressed_size for part in _parts(groups[0])} if groups else {}
+        self._few = [column for column in few if sizes.get(column, 0) < _FEW_BYTES * max(1, int(self._starts[1:2].sum()))]
+
+    def _file(self) -> pq.ParquetFile:
+        if not hasattr(self._local, "file"):
+            self._local.file = pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=self._few, pre_buffer=False)
+        return self._local.file
+
+    def groups(self, column: str) -> Iterator[np.ndarray]:
+        """One column, a row group at a time; row groups without rows are left out."""
+        for index in range(self._metadata.num_row_groups):
+            values = self._file().read_row_group(index, columns=[column], use_threads=False).column(column).to_numpy()
+            if len(values):
+                yield values
+
+    def read(self, rows: slice) -> pa.Table:
+        """The rows start..stop."""
+        first = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
+        last = int(np.searchsorted(self._starts, rows.stop, side="left"))
+        table = self._file().read_row_groups(range(first, max(first, last)), columns=self._columns, use_threads=False)
+        return table.slice(rows.start - int(self._starts[first]), rows.stop - rows.start)
+
+
+def _parts(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
+    return [group.column(index) for index in range(group.num_columns)]
 
 
 class RowsInStep:
