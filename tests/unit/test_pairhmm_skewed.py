@@ -177,12 +177,12 @@ def test_shapes_cover_every_length(shape):
     region = Regions.from_counts([1], [1])
     for length in range(1, 200):
         chosen = shapes(np.array([10]), np.array([length]), tuning.Settings(), "fp32")
-        (launch,) = short_units(region, np.ones(1, bool), np.array([length]), chosen).launches
+        (launch,) = short_units(region, None, chosen).launches
         assert launch.groups[0, 0] * launch.columns >= length > (launch.groups[0, 0] - 1) * launch.columns
-    assert not shapes(np.array([10]), np.array([5000]), shape, "fp32").columns[0]
+    assert not shapes(np.array([10]), np.array([5000]), shape, "fp32").short[0]
     chosen = shapes(np.array([65]), np.array([5]), shape, "fp32")
     assert chosen.long_reads[0]
-    assert not short_units(region, np.ones(1, bool), np.array([5]), chosen).launches
+    assert not short_units(region, None, chosen).launches
 
 
 def test_a_pair_of_several_kilobases(device, shape):

@@ -8,6 +8,10 @@
 //
 // Tables by quality, 128 entries each: ratio (r), 1/match, gap, 1 - gap, 1/gap, log10 match; then 128 x 128 by insertion and deletion
 // quality: 1/mm, log10 mm. An array of qualities that is one value throughout has one entry and stride 0.
+//
+// codes: of a letter, by byte; UNKNOWN where the kernels are compiled for fewer letters, NO_LETTER where it is none. doubts: what the host
+// must look at again is set: [0] an unknown letter, [1] a byte that is no letter, [2] qualities that may not suit the form of five
+// operations (below *_FLOOR).
 
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -24,6 +28,8 @@ typedef double wide;
 typedef float wide;
 #endif
 
+#define UNKNOWN 255
+#define NO_LETTER 254
 #define ROWS 8 // reads are padded to whole blocks of this many rows
 #define ITEMS 64 // work-items a read or a haplotype
 #define RATIO(q) tables[q]
@@ -50,24 +56,25 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void prepare_rows(__global const uchar *restrict bases, __global const uchar *restrict base_quals,
                   __global const uchar *restrict insertion_quals, __global const uchar *restrict deletion_quals,
                   __global const uchar *restrict gap_quals, const uint4 strides, __global const uint *restrict offsets,
-                  __global const uint *restrict block_offsets, __global const uchar *restrict codes, __global const wide *restrict tables,
+                  __global const uchar *restrict codes, __global const wide *restrict tables,
                   __global real4 *restrict rows, __global real *restrict row_gaps, __global uint4 *restrict reads,
-                  __global real *restrict starts, __global wide *restrict scales, __global int *restrict strange) {
+                  __global real *restrict starts, __global wide *restrict scales, __global int *restrict doubts) {
     __local wide sums[ITEMS];
     const uint read = get_group_id(0), item = get_local_id(0);
     const uint begin = offsets[read], length = offsets[read + 1] - begin;
-    const uint block = block_offsets[read], blocks = block_offsets[read + 1] - block;
+    const uint block = begin / ROWS + read + 1, blocks = (length + ROWS - 1) / ROWS; // so that no read needs to know of the others
     const uint padding = blocks * ROWS - length;
     wide sum = 0;
     for (uint i = item; i < length; i += ITEMS) {
         const uint at = begin + i, row = block * ROWS + padding + i;
         uint code = codes[bases[at]];
-        if (code == 255) { // the host starts again with more letters; until then any code that the tables have
-            *strange = 1;
+        if (code >= NO_LETTER) { // until the host starts again: any code that the tables have
+            doubts[code == NO_LETTER] = 1;
             code = LETTERS;
         }
         const uint q = base_quals[at * strides.x] & 127u, iq = insertion_quals[at * strides.y] & 127u;
         const uint dq = deletion_quals[at * strides.z] & 127u, gq = gap_quals[at * strides.w] & 127u;
+        if (q < BASE_FLOOR || iq < INSERTION_FLOOR || dq < DELETION_FLOOR || gq < GAP_FLOOR) doubts[2] = 1;
         const wide a = GAP(iq) * INVERSE_MM(iq, dq) * INVERSE_MATCH(q);
         wide b = 0, u = a, v = 0;
         if (i) {
@@ -110,14 +117,17 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
     }
 }
 
-// masks: LETTERS words a lane of N columns; bit k is set where column k of the lane is another letter than that, and no N.
+// masks: LETTERS words a lane of N columns; bit k is set where column k of the lane is another letter than that, and no N. More than
+// `warp` lanes are whole warps. slack: lanes between haplotypes, 1, or `warp` where there may be such.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void prepare_masks(__global const uchar *restrict data, __global const uint2 *restrict spans, __global const uint *restrict lane_offsets,
-                   __global const uchar *restrict letters, const uint columns_a_lane, __global uint *restrict masks,
-                   __global uint2 *restrict haplotypes) {
+void prepare_masks(__global const uchar *restrict data, __global const uint *restrict offsets, __global const uchar *restrict letters,
+                   __global const uchar *restrict codes, const uint columns_a_lane, const uint warp, const uint slack,
+                   __global uint *restrict masks, __global uint2 *restrict haplotypes, __global int *restrict doubts) {
     const uint haplotype = get_group_id(0), item = get_local_id(0);
-    const uint begin = spans[haplotype].x, length = spans[haplotype].y;
-    const uint first = lane_offsets[haplotype], lanes = lane_offsets[haplotype + 1] - first;
+    const uint begin = offsets[haplotype], length = offsets[haplotype + 1] - begin;
+    const uint first = begin / columns_a_lane + haplotype * slack;
+    uint lanes = (length + columns_a_lane - 1) / columns_a_lane;
+    if (lanes > warp) lanes = (lanes + warp - 1) / warp * warp;
     for (uint lane = item; lane < lanes; lane += ITEMS) {
         uint words[LETTERS];
         for (uint c = 0; c < LETTERS; ++c) words[c] = ~0u;
@@ -127,15 +137,17 @@ void prepare_masks(__global const uchar *restrict data, __global const uint2 *re
             const uint bit = 1u << (column - lane * columns_a_lane);
             for (uint c = 0; c < LETTERS; ++c)
                 if (letter == letters[c] || letter == 'N') words[c] &= ~bit;
+            if (codes[letter] == NO_LETTER) doubts[1] = 1;
         }
         for (uint c = 0; c < LETTERS; ++c) masks[(size_t)(first + lane) * LETTERS + c] = words[c];
     }
     if (item == 0) haplotypes[haplotype] = (uint2)(first, length);
 }
 
-// The jobs of short pairs: job i of a unit is read i / haplotypes, haplotype i % haplotypes of it. units: first in `reads`, first in
-// `haplotypes`, haplotypes, target of the region's first pair, the region's first read, first haplotype, number of haplotypes, 0.
-// first_jobs: unit_count + 1. targets: where the likelihood of each job belongs, region by region, read by read.
+// The jobs of short pairs: job i of a unit is read i / haplotypes, haplotype i % haplotypes of it. units: first read, first haplotype (in
+// the lists where LISTED_READS, LISTED_HAPLOTYPES), haplotypes, target of the region's first pair, the region's first read, first
+// haplotype, number of haplotypes, 0. first_jobs: unit_count + 1. targets: where the likelihood of each job belongs, region by region,
+// read by read.
 __kernel void make_jobs(__global const uint8 *restrict units, __global const uint *restrict first_jobs, __global const uint *restrict reads,
                         __global const uint *restrict haplotypes, const int unit_count, const uint count, __global uint2 *restrict jobs,
                         __global uint *restrict targets) {
@@ -149,7 +161,13 @@ __kernel void make_jobs(__global const uint8 *restrict units, __global const uin
     }
     const uint8 unit = units[low];
     const uint within = job - first_jobs[low];
-    const uint read = reads[unit.s0 + within / unit.s2], haplotype = haplotypes[unit.s1 + within % unit.s2];
+    uint read = unit.s0 + within / unit.s2, haplotype = unit.s1 + within % unit.s2;
+#ifdef LISTED_READS
+    read = reads[read];
+#endif
+#ifdef LISTED_HAPLOTYPES
+    haplotype = haplotypes[haplotype];
+#endif
     jobs[job] = (uint2)(read, haplotype);
     targets[job] = unit.s3 + (read - unit.s4) * unit.s6 + haplotype - unit.s5;
 }

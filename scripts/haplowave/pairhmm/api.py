@@ -1,7 +1,8 @@
 """The Python interface: likelihoods of pairs, each in the cheapest precision that is right."""
 
+import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import ENGINES, Outcome, Work
 from haplowave.pairhmm.model import CONVENTIONS
 from haplowave.pairhmm.regions import Regions
-from haplowave.pairhmm.screening import Screening
+from haplowave.pairhmm.screening import check_lengths, screen
 from haplowave.sequences import Reads, Sequences
 
 HOW = ("fp32", "fp64")
@@ -74,16 +75,17 @@ def log10_likelihoods(
     pairs = _checked_pairs(reads, haplotypes, pairs)
     if not len(pairs):
         return Result(np.empty(0), np.zeros(0, np.uint8))
-    with Screening(reads, haplotypes, convention) as screening:
-        chosen = select(device)
-        name = engines.choose(chosen) if kernel == "auto" else kernel
-        if name not in engines.CHECKED_BESIDE:
-            screening.regular()
-        work, inverse = Work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates), None
-        if share_duplicates and name not in engines.SHARES_DUPLICATES:
-            unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
-            work = work.of(unique)
-        result, rescued = _climb(work, (chosen, *others), name, precision, screening)
+    check_lengths(reads.bases, haplotypes)
+    chosen = select(device)
+    name = engines.choose(chosen) if kernel == "auto" else kernel
+    screening = functools.cache(lambda: screen(reads, haplotypes, convention))
+    if name not in engines.FINDS_DOUBTS:
+        screening()
+    work, inverse = Work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates), None
+    if share_duplicates and name not in engines.SHARES_DUPLICATES:
+        unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
+        work = work.of(unique)
+    result, rescued = _climb(work, (chosen, *others), name, precision, screening)
     if inverse is not None:
         result.log10, result.how, rescued = result.log10[inverse], result.how[inverse], rescued[inverse]
     result.rescued = int(np.count_nonzero(rescued))
@@ -118,7 +120,9 @@ def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tup
     return np.stack(np.divmod(keys, len(haplotypes)), axis=1), inverse
 
 
-def _climb(work: Work, devices: Sequence[Device], kernel: str, precision: str, screening: Screening) -> tuple[Result, np.ndarray]:
+def _climb(
+    work: Work, devices: Sequence[Device], kernel: str, precision: str, screening: Callable[[], np.ndarray]
+) -> tuple[Result, np.ndarray]:
     """The result and which pairs were rescued, both in the order of the pairs; the devices work at the same time."""
 
     def run(part: Work, device: Device) -> _Ladder:
@@ -151,10 +155,11 @@ def _shares(work: Work, count: int) -> Iterator[Work]:
 class _Ladder:
     """FP32, then FP64, then renormalised FP64: every pair stops at the first rung that answers it."""
 
-    def __init__(self, work: Work, device: Device, kernel: str, screening: Screening):
+    def __init__(self, work: Work, device: Device, kernel: str, screening: Callable[[], np.ndarray]):
         self.work, self.device, self.kernel, self.screening = work, device, kernel, screening
         self.result = Result(np.empty(0), np.zeros(0, np.uint8))
         self.rescued = np.zeros(len(work), bool)
+        self.doubtful = False
 
     def climb(self, precision: str) -> None:
         """Fill `result` and `rescued`."""
@@ -165,9 +170,9 @@ class _Ladder:
             return
         first = "fp64" if precision == "fp64" else "fp32"
         floor = GATK_SAFE if precision == "auto" else -np.inf
-        if self.kernel in engines.CHECKED_BESIDE:
+        if self.kernel in engines.FINDS_DOUBTS:
             left = self._first(self.work, None, first, floor)
-            last = self._irregular()
+            last = self._irregular() if self.doubtful else np.zeros(0, np.int64)
             left = np.setdiff1d(left, last, assume_unique=True)
         else:
             last = self._irregular()
@@ -184,7 +189,7 @@ class _Ladder:
 
     def _irregular(self) -> np.ndarray:
         """Indices of the pairs that only the last rung can take."""
-        reads = ~self.screening.regular()
+        reads = ~self.screening()
         if self.kernel == "lanes":
             reads |= self.work.reads.bases.lengths >= _LONG_READ
         return np.flatnonzero(reads[self.work.pairs[:, 0]]) if reads.any() else np.zeros(0, np.int64)
@@ -202,7 +207,7 @@ class _Ladder:
             self._start(Outcome(np.empty(len(self.work)), np.empty(0, bool)), "fp64")
             return np.zeros(0, np.int64)
         outcome = ENGINES[self.kernel](work, self.device, precision)
-        unsafe = outcome.unsafe
+        unsafe, self.doubtful = outcome.unsafe, outcome.doubtful
         if floor > -np.inf:
             in_slices(lambda *at: _mark_below(outcome, floor, slice(*at)), len(work), _SLICE)
         if which is None:

@@ -5,7 +5,7 @@ An engine is a function `run(work, device, precision) -> Outcome` in the module 
 - Every sequence of `work` has at least one base, every byte is a letter, every read is regular (`model.RowParameters.regular`: the
   five-operation form is safe). Irregular reads and the rescue in FP64 are the caller's business (`haplowave.pairhmm.api`), equal reads
   too, but for engines of SHARES_DUPLICATES; so an engine computes every pair that it is given, in the precision that it is told.
-- An engine of CHECKED_BESIDE may be given irregular reads and bytes that are no letters: it must end, whatever it answers for those.
+- An engine of FINDS_DOUBTS may be given irregular reads and bytes that are no letters: whatever it answers for those, it says so.
 - `device` is where it runs. Batches are sized by the device's memory; `batching.in_batches` halves a batch that does not fit.
 - `precision` is 'fp32' or 'fp64'. The engine picks its own scale C and removes it and `log10_scale` from the result, exactly.
 - A pair whose state left the range of the precision is `unsafe`: its log10 is then ignored and the caller asks again in FP64, and after
@@ -95,6 +95,8 @@ class Outcome:
     """Sum over the device's kernels of end minus start."""
     cells_computed: int = 0
     """Cells of the matrices that were computed, padding not counted: less than `work.cells` where prefixes were shared."""
+    doubtful: bool = False
+    """There may be irregular reads, or bytes that are no letters (engines of FINDS_DOUBTS)."""
     notes: dict[str, float] = field(default_factory=dict)
     """Anything else worth a benchmark's line."""
 
@@ -113,7 +115,7 @@ def _engine(module: str) -> Engine:
 ENGINES: dict[str, Engine] = {name: _engine(name) for name in ("reference", "lanes", "skewed", "rowwise")}
 """Name to engine; a module is loaded when its engine first runs."""
 
-SHARES_DUPLICATES = CHECKED_BESIDE = frozenset({"skewed"})
+SHARES_DUPLICATES = FINDS_DOUBTS = frozenset({"skewed"})
 
 
 def choose(device: Device) -> str:

@@ -28,7 +28,7 @@ from haplowave.sequences import Reads, Sequences
 
 QUALITY_MASK = 127  # as GATK's native code: a quality byte has seven bits
 CONVENTIONS = ("gatk", "raw")
-_ALWAYS_REGULAR = (6, 10, 10, 5)  # base, insertion, deletion, gap qualities from which r, ii/(mm*(1-e)), u and v are below one
+ALWAYS_REGULAR = (6, 10, 10, 5)  # base, insertion, deletion, gap qualities from which r, ii/(mm*(1-e)), u and v are below one
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
     offsets = reads.bases.offsets
     span = slice(offsets[0], offsets[-1])
     plain = np.ones(len(reads), bool)
-    for quals, floor in zip((reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals), _ALWAYS_REGULAR, strict=True):
+    for quals, floor in zip((reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals), ALWAYS_REGULAR, strict=True):
         masked = quals[:1] if quals.strides == (0,) else quals[span]  # one value throughout
         if len(masked) and masked.max() > QUALITY_MASK:
             masked = masked & QUALITY_MASK

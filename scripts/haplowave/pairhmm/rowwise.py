@@ -14,7 +14,7 @@ from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
 from haplowave.pairhmm.skewed_device import LETTERS, SCALE_LOG2, Flight, Runner
-from haplowave.pairhmm.skewed_inputs import put_bytes, put_haplotypes, put_zeros
+from haplowave.pairhmm.skewed_inputs import DOUBTS, put_bytes, put_haplotypes, put_zeros
 from haplowave.pairhmm.skewed_plan import strip_jobs
 from haplowave.pairhmm.tuning import Settings
 
@@ -34,7 +34,8 @@ def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outc
     known, letters = False, LETTERS
     while not known:
         runner = _RowwiseRunner(device, settings, precision, letters, work.convention)
-        known, intervals = runner.compute(work).collect(outcome.log10, outcome.unsafe)
+        landed = runner.compute(work).collect(outcome.log10, outcome.unsafe)
+        known, intervals = not landed.doubts[0], landed.times
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
@@ -58,23 +59,23 @@ class _RowwiseRunner(Runner):
         strip = columns * self.settings.warp
         order, groups, partials = strip_jobs(pairs, np.minimum(haplotypes.lengths, strip), columns)
         pairs = pairs[order]
-        (masks,) = put_haplotypes(haplotypes, {columns}, self.settings.warp, chunk)
+        masks = put_haplotypes(haplotypes, True, self.settings.warp, chunk)
         spans = np.stack([reads.offsets[:-1], reads.lengths], axis=1).astype(np.uint32)
         border_rows = np.where(haplotypes.lengths[pairs[:, 1]] > strip, reads.lengths[pairs[:, 0]], 0)
         border_offsets = np.append(0, np.cumsum(border_rows))
         jobs, group_buffer, targets = (chunk.put(array) for array in (pairs.astype(np.int32), groups, order.astype(np.uint32)))
-        strange, scales = put_zeros(1, chunk), chunk.put(np.zeros(len(reads), self.wide))
+        doubts, scales = put_zeros(DOUBTS, chunk), chunk.put(np.zeros(len(reads), self.wide))
         inputs = (*put_bytes(work.reads, chunk), chunk.put(spans), self.codes, self._probabilities)
         offsets = chunk.put(border_offsets.astype(np.uint32))
         chunk.begin()
         scale = self.real.type(2.0 ** SCALE_LOG2[self.precision, False])
         sums, log10s = chunk.empty(partials, self.real), chunk.empty(len(pairs), self.wide)
-        arguments = (*inputs, *self.prepare_masks(masks, len(haplotypes), chunk), jobs, group_buffer, np.int32(len(groups)), scale)
-        arguments += (chunk.empty(2 * int(border_offsets[-1]), self.real), offsets, sums, strange)
+        arguments = (*inputs, *self.prepare_masks(columns, masks, doubts, chunk), jobs, group_buffer, np.int32(len(groups)), scale)
+        arguments += (chunk.empty(2 * int(border_offsets[-1]), self.real), offsets, sums, doubts)
         chunk.run(self.kernel("pairhmm_rowwise.cl", "rowwise", self.shape(columns)), *self.grid(groups), *arguments)
-        rest = (sums, strange, jobs, strange, targets), (group_buffer, len(groups)), (scales, log10s)
+        rest = (sums, doubts, jobs, doubts, targets), (group_buffer, len(groups)), (scales, log10s)
         self.finish(chunk, len(pairs), *rest)
-        return Flight(chunk, log10s, strange, self.wide)
+        return Flight(chunk, log10s, doubts, self.wide)
 
 
 def _probabilities(table: Tables) -> np.ndarray:

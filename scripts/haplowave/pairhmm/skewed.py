@@ -10,20 +10,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from haplowave.ahead import pool
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
 from haplowave.pairhmm.chunk import busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.skewed_device import LETTERS, Runner
+from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
+from haplowave.pairhmm.skewed_inputs import DOUBTS
 from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
-_PACKING = 4  # chunks that are packed while others are in flight
+_PACKING = 2  # chunks that are packed while others are in flight: more threads would only wait for the interpreter
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
-_Times = list[tuple[str, int, int]]
 
 
 def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
@@ -35,10 +34,12 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
     known, letters = False, LETTERS
     while not known:
         outcome.cells_computed = 0
-        known, intervals = _Pipeline(work, _runner(device, settings, precision, letters, work.convention), outcome).run()
+        doubts, intervals = _Pipeline(work, _runner(device, settings, precision, letters, work.convention), outcome).run()
+        known = not doubts[0]
         letters = letters if known else letters_of(work.reads)
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
+    outcome.doubtful = bool(doubts[1:].any())
     outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
@@ -68,14 +69,14 @@ class _Pipeline:
         self.work, self.runner, self.outcome = work, runner, outcome
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[tuple[slice, Future[Packed]]] = deque()
-        self.flying: deque[Future[tuple[bool, _Times]]] = deque()
-        self.known, self.intervals = True, []
+        self.flying: deque[Future[Landed]] = deque()
+        self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
-    def run(self) -> tuple[bool, _Times]:
-        """Fill the outcome; (whether the runner knows all letters of the reads, the kernels' times)."""
+    def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
+        """Fill the outcome; what all chunks landed with."""
         buffers = self.runner.device.buffers
         try:
-            with ThreadPoolExecutor(_IN_FLIGHT) as readers:
+            with ThreadPoolExecutor(_PACKING) as self.packers, ThreadPoolExecutor(_IN_FLIGHT) as readers:
                 while self.waiting or self.packing or self.flying:
                     self._pack()
                     if self.packing and len(self.flying) < _IN_FLIGHT:
@@ -85,13 +86,13 @@ class _Pipeline:
         finally:
             self._ground()
             buffers.trim()
-        return self.known, self.intervals
+        return self.doubts, self.intervals
 
     def _pack(self) -> None:
         while self.waiting and len(self.packing) < _PACKING:
             piece, runner = self.waiting.popleft(), self.runner
             arguments = (self.work, piece, runner.queues, runner.settings, runner.precision)
-            self.packing.append((piece, pool().submit(pack, *arguments)))
+            self.packing.append((piece, self.packers.submit(pack, *arguments)))
 
     def _launch(self, piece: slice, packing: Future[Packed], readers: ThreadPoolExecutor) -> None:
         try:
@@ -106,9 +107,9 @@ class _Pipeline:
         self.flying.append(readers.submit(flight.collect, self.outcome.log10, self.outcome.unsafe))
 
     def _land(self) -> None:
-        known, times = self.flying.popleft().result()
-        self.known &= known
-        self.intervals += times
+        landed = self.flying.popleft().result()
+        self.doubts |= landed.doubts
+        self.intervals += landed.times
 
     def _make_room(self, piece: slice, error: Exception) -> None:
         """`piece` did not fit: give back what is packed; try again when the device is empty, or else in halves."""

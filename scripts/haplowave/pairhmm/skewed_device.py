@@ -8,8 +8,8 @@ import pyopencl as cl
 
 from haplowave.opencl import Device
 from haplowave.pairhmm.chunk import Chunk, Queues
-from haplowave.pairhmm.model import Tables, tables
-from haplowave.pairhmm.skewed_inputs import READ_BLOCK, LongInputs, MaskInputs, ReadInputs, UnitInputs
+from haplowave.pairhmm.model import ALWAYS_REGULAR, Tables, tables
+from haplowave.pairhmm.skewed_inputs import DOUBTS, READ_BLOCK, HaplotypeInputs, LongInputs, ReadInputs, UnitInputs
 from haplowave.pairhmm.skewed_pack import Packed
 from haplowave.pairhmm.tuning import Settings, exchange_variant, options
 
@@ -32,6 +32,7 @@ class Runner:
         self.real = np.dtype(np.float32 if precision == "fp32" else np.float64)
         self.wide = np.dtype(np.float64 if device.has_fp64 else np.float32)
         self.defines = {"LETTERS": len(letters)} | ({"FP64": 1} if precision == "fp64" else {})
+        self._floors = dict(zip(("BASE_FLOOR", "INSERTION_FLOOR", "DELETION_FLOOR", "GAP_FLOOR"), ALWAYS_REGULAR, strict=True))
         self._kernels: dict[tuple, cl.Kernel] = {}
         self._gap = tables(convention).gap
         self._tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
@@ -52,7 +53,7 @@ class Runner:
 
     def prepare(self, name: str, **defines: int) -> cl.Kernel:
         """A kernel of pairhmm_prepare.cl."""
-        return self.kernel("pairhmm_prepare.cl", name, ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+        return self.kernel("pairhmm_prepare.cl", name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
 
     def shape(self, columns: int) -> dict[str, int]:
         """Definitions of a kernel with `columns` a lane."""
@@ -69,7 +70,7 @@ class Runner:
             packed.chunk.close()
             raise
 
-    def prepare_rows(self, reads: ReadInputs, strange: cl.Buffer, chunk: Chunk) -> "_Rows":
+    def prepare_rows(self, reads: ReadInputs, doubts: cl.Buffer, chunk: Chunk) -> "_Rows":
         """Enqueue what makes rows from bytes."""
         count = reads.blocks * READ_BLOCK
         varies = reads.gap is None
@@ -81,16 +82,17 @@ class Runner:
             starts=chunk.empty(reads.count, self.real),
             scales=chunk.empty(reads.count, self.wide),
         )
-        outputs = (rows.rows, rows.gaps, rows.reads, rows.starts, rows.scales, strange)
+        outputs = (rows.rows, rows.gaps, rows.reads, rows.starts, rows.scales, doubts)
         kernel = self.prepare("prepare_rows", **({"PER_ROW_GAP": 1} if varies else {}))
         chunk.run(kernel, reads.count * _ITEMS, _ITEMS, *reads.buffers, self.codes, self._tables, *outputs)
         return rows
 
-    def prepare_masks(self, inputs: MaskInputs, haplotypes: int, chunk: Chunk) -> tuple[cl.Buffer, cl.Buffer]:
-        """Enqueue what makes (masks, haplotypes) as pairhmm_skewed.cl takes them."""
-        outputs = chunk.empty(inputs.lanes * len(self.letters), np.uint32), chunk.empty(2 * haplotypes, np.uint32)
-        arguments = (*inputs.buffers, self._letters, np.uint32(inputs.columns), *outputs)
-        chunk.run(self.prepare("prepare_masks"), haplotypes * _ITEMS, _ITEMS, *arguments)
+    def prepare_masks(self, columns: int, inputs: HaplotypeInputs, doubts: cl.Buffer, chunk: Chunk) -> tuple[cl.Buffer, cl.Buffer]:
+        """Enqueue what makes (masks, haplotypes) as pairhmm_skewed.cl takes them, for lanes of `columns`."""
+        outputs = chunk.empty(inputs.lanes(columns) * len(self.letters), np.uint32), chunk.empty(2 * inputs.count, np.uint32)
+        sizes = (np.uint32(columns), np.uint32(self.settings.warp), np.uint32(inputs.slack))
+        arguments = (*inputs.buffers, self._letters, self.codes, *sizes, *outputs, doubts)
+        chunk.run(self.prepare("prepare_masks"), inputs.count * _ITEMS, _ITEMS, *arguments)
         return outputs
 
     def grid(self, groups: np.ndarray) -> tuple[int, int]:
@@ -124,26 +126,35 @@ class _Rows:
     scales: cl.Buffer
 
 
+@dataclass
+class Landed:
+    """What came back with a chunk's likelihoods."""
+
+    doubts: np.ndarray
+    """int32 (DOUBTS,): as in pairhmm_prepare.cl."""
+    times: list[tuple[str, int, int]]
+    """Name, start and end of each kernel in ns."""
+
+
 class Flight:
     """A chunk whose kernels are enqueued; `steep` as in Packed."""
 
-    def __init__(self, chunk: Chunk, log10s: cl.Buffer, strange: cl.Buffer, wide: np.dtype, steep: np.ndarray | None = None):
-        self.chunk, self._log10s, self._strange, self._wide, self._steep = chunk, log10s, strange, wide, steep
+    def __init__(self, chunk: Chunk, log10s: cl.Buffer, doubts: cl.Buffer, wide: np.dtype, steep: np.ndarray | None = None):
+        self.chunk, self._log10s, self._doubts, self._wide, self._steep = chunk, log10s, doubts, wide, steep
 
-    def collect(self, log10: np.ndarray, unsafe: np.ndarray) -> tuple[bool, list[tuple[str, int, int]]]:
-        """Wait, and fill these arrays at the chunk's place; (every letter was known, name, start and end of each kernel in ns)."""
+    def collect(self, log10: np.ndarray, unsafe: np.ndarray) -> Landed:
+        """Wait, and fill these arrays at the chunk's place."""
         chunk, values = self.chunk, log10[self.chunk.where]
         if values.dtype == self._wide:
             chunk.read(self._log10s, values)
         else:
             values[:] = chunk.read(self._log10s, np.empty(len(values), self._wide))
-        strange = chunk.read(self._strange, np.empty(1, np.int32))
+        landed = Landed(chunk.read(self._doubts, np.empty(DOUBTS, np.int32)), chunk.times())
         np.isnan(values, out=unsafe[chunk.where])
         if self._steep is not None:
             unsafe[chunk.where] |= self._steep
-        times = chunk.times()
         chunk.close()
-        return not strange[0], times
+        return landed
 
 
 class _Launching:
@@ -157,8 +168,10 @@ class _Launching:
     def run(self) -> Flight:
         runner, packed, chunk = self.runner, self.packed, self.chunk
         chunk.begin()
-        self.rows = runner.prepare_rows(packed.reads, packed.strange, chunk)
-        self.masks = {inputs.columns: runner.prepare_masks(inputs, packed.haplotypes, chunk) for inputs in packed.masks}
+        widths = {launch.columns for launch, _, _ in packed.short.launches} if packed.short else set()
+        widths |= {long.columns for long in packed.long}
+        self.rows = runner.prepare_rows(packed.reads, packed.doubts, chunk)
+        self.masks = {columns: runner.prepare_masks(columns, packed.haplotypes, packed.doubts, chunk) for columns in sorted(widths)}
         jobs = self._make_jobs(packed.short) if packed.short else ()
         self.prepared = [chunk.kernels[-1][1]]
         ends = [self._long(long) for long in packed.long]
@@ -166,12 +179,12 @@ class _Launching:
             ends.append(self._short(packed.short, *jobs))
         if packed.copies is not None:
             chunk.run(runner.prepare("copy_rows"), packed.copy_count * _ITEMS, _ITEMS, packed.copies, self.log10s, after=ends)
-        return Flight(chunk, self.log10s, packed.strange, runner.wide, packed.steep)
+        return Flight(chunk, self.log10s, packed.doubts, runner.wide, packed.steep)
 
     def _make_jobs(self, short: UnitInputs) -> tuple[cl.Buffer, cl.Buffer]:
         jobs, targets = self.chunk.empty(2 * short.jobs, np.int32), self.chunk.empty(short.jobs, np.uint32)
-        arguments = (*short.buffers, np.int32(short.unit_count), np.int32(short.jobs), jobs, targets)
-        self.chunk.run(self.runner.prepare("make_jobs"), _whole(short.jobs), _ITEMS, *arguments)
+        arguments = (*short.buffers, np.int32(short.unit_count), np.uint32(short.jobs), jobs, targets)
+        self.chunk.run(self.runner.prepare("make_jobs", **short.listed), _whole(short.jobs), _ITEMS, *arguments)
         return jobs, targets
 
     def _short(self, short: UnitInputs, jobs: cl.Buffer, targets: cl.Buffer) -> cl.Event:
@@ -179,7 +192,7 @@ class _Launching:
         ends = [
             self._skewed(launch.columns, launch.groups, groups, jobs, (counters, partials)) for launch, groups, counters in short.launches
         ]
-        sums = (partials, self.packed.strange, jobs, self.packed.strange, targets)  # exponents and results are of long pairs alone
+        sums = (partials, self.packed.doubts, jobs, self.packed.doubts, targets)  # exponents and results are of long pairs alone
         rest = (self.rows.scales, self.log10s)
         return self.runner.finish(self.chunk, short.jobs, sums, (short.groups, short.group_count), rest, after=ends)
 
@@ -216,7 +229,10 @@ def _whole(count: int) -> int:
 
 
 def _codes(letters: bytes) -> np.ndarray:
-    codes = np.full(256, 255, np.uint8)
+    """By byte: the letter's number, that of N; 255 for another letter, 254 for what is none."""
+    codes = np.full(256, 254, np.uint8)
+    for first in b"Aa":
+        codes[first : first + 26] = 255
     codes[np.frombuffer(letters, np.uint8)] = np.arange(len(letters))
     codes[ord("N")] = len(letters)
     return codes

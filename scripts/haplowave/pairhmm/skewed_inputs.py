@@ -11,6 +11,7 @@ from haplowave.pairhmm.skewed_plan import Jobs, Launch, Units
 from haplowave.sequences import Reads, Sequences
 
 READ_BLOCK = 8  # rows that reads are padded to, as in the kernels
+DOUBTS = 3  # flags of pairhmm_prepare.cl: an unknown letter, no letter, qualities that may be irregular
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,23 @@ class ReadInputs:
     gap: int | None
     """The gap continuation quality, None where it varies."""
     buffers: tuple
-    """Bases, four arrays of qualities, their strides, offsets, first blocks."""
+    """Bases, four arrays of qualities, their strides, offsets."""
 
 
 @dataclass(frozen=True)
-class MaskInputs:
-    """Haplotypes as `prepare_masks` takes them for one number of columns a lane."""
+class HaplotypeInputs:
+    """Haplotypes as `prepare_masks` takes them."""
 
-    columns: int
-    lanes: int
-    """Lanes of all haplotypes."""
+    count: int
+    bases: int
+    slack: int
+    """Lanes that are left between two."""
     buffers: tuple[cl.Buffer, ...]
-    """Bases, spans, first lanes."""
+    """Bases, offsets."""
+
+    def lanes(self, columns: int) -> int:
+        """Lanes of all haplotypes, `columns` bases each."""
+        return self.bases // columns + self.count * self.slack + 1
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class UnitInputs:
     partials: int
     buffers: tuple[cl.Buffer, ...]
     """Units, first jobs, reads, haplotypes."""
+    listed: dict[str, int]
+    """Definitions of `make_jobs`."""
     unit_count: int
     groups: cl.Buffer
     group_count: int
@@ -88,39 +96,35 @@ def put_bytes(reads: Reads, chunk: Chunk) -> tuple[object, ...]:
 
 def put_reads(reads: Reads, chunk: Chunk) -> ReadInputs:
     """Upload reads."""
-    blocks = np.ones(len(reads) + 1, np.int64)  # block 0 is for idle lanes
-    np.cumsum(-(-reads.bases.lengths // READ_BLOCK), out=blocks[1:])
-    blocks[1:] += 1
-    offsets, first_blocks = (chunk.put(array.astype(np.uint32)) for array in (reads.bases.offsets, blocks))
+    bytes_of_reads = put_bytes(reads, chunk)
     return ReadInputs(
         count=len(reads),
-        blocks=int(blocks[-1]) + 2,  # what is fetched ahead of the last row is still inside
-        gap=int(reads.gap_quals[0]) & QUALITY_MASK if is_uniform(reads.gap_quals) else None,
-        buffers=(*put_bytes(reads, chunk), offsets, first_blocks),
+        blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
+        gap=int(reads.gap_quals[0]) & QUALITY_MASK if reads.gap_quals.strides == (0,) else None,
+        buffers=(*bytes_of_reads, chunk.put(reads.bases.offsets.astype(np.uint32))),
     )
 
 
-def put_haplotypes(haplotypes: Sequences, widths: set[int], warp: int, chunk: Chunk) -> list[MaskInputs]:
-    """Upload haplotypes, for each number of columns a lane of `widths`."""
-    lengths = haplotypes.lengths
-    data = chunk.put(haplotypes.data)
-    spans = chunk.put(np.stack([haplotypes.offsets[:-1], lengths], axis=1).astype(np.uint32))
-    result = []
-    for columns in sorted(widths):
-        lanes = -(-lengths // columns)
-        lanes = np.where(lanes > warp, -(-lanes // warp) * warp, lanes)  # strips are whole warps
-        first = np.append(0, np.cumsum(lanes))
-        result.append(MaskInputs(columns, int(first[-1]), (data, spans, chunk.put(first.astype(np.uint32)))))
-    return result
+def put_haplotypes(haplotypes: Sequences, wide: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:
+    """Upload haplotypes. wide: some may need more lanes than a warp has."""
+    buffers = chunk.put(haplotypes.data), chunk.put(haplotypes.offsets.astype(np.uint32))
+    return HaplotypeInputs(len(haplotypes), len(haplotypes.data), warp if wide else 1, buffers)
 
 
 def put_units(units: Units, chunk: Chunk) -> UnitInputs:
     """Upload the plan of the short pairs."""
     groups = [launch.groups for launch in units.launches]
+    first_jobs = chunk.put(units.offsets)
+    lists = {"LISTED_READS": units.reads, "LISTED_HAPLOTYPES": units.haplotypes}
     return UnitInputs(
         jobs=units.jobs,
         partials=units.partials,
-        buffers=tuple(chunk.put(array) for array in (units.units, units.offsets, units.reads, units.haplotypes)),
+        buffers=(
+            chunk.put(units.units),
+            first_jobs,
+            *(first_jobs if indices is None else chunk.put(indices) for indices in lists.values()),
+        ),
+        listed={name: 1 for name, listed in lists.items() if listed is not None},
         unit_count=len(units.units),
         groups=chunk.put(np.concatenate(groups)),
         group_count=sum(map(len, groups)),

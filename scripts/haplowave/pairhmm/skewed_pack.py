@@ -12,12 +12,13 @@ import pyopencl as cl
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import QUALITY_MASK
+from haplowave.pairhmm.model import QUALITY_MASK, take
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.skewed_inputs import (
+    DOUBTS,
     READ_BLOCK,
+    HaplotypeInputs,
     LongInputs,
-    MaskInputs,
     ReadInputs,
     UnitInputs,
     is_uniform,
@@ -33,6 +34,7 @@ from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 _FIRST_CHUNKS = (8, 4, 2)  # the first chunks are smaller by this, so that the device begins early
+_SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of them that is worth more
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
 
@@ -42,16 +44,15 @@ class Packed:
 
     chunk: Chunk
     pairs: int
-    haplotypes: int
     reads: ReadInputs
-    masks: list[MaskInputs]
+    haplotypes: HaplotypeInputs
     short: UnitInputs | None
     long: list[LongInputs]
     copies: cl.Buffer | None
     """uint32 (n, 4): to, from, how many, 0: likelihoods of reads that are equal to others of their region."""
     copy_count: int
-    strange: cl.Buffer
-    """int32: set by the kernels when a read has a letter that they do not know."""
+    doubts: cl.Buffer
+    """As in pairhmm_prepare.cl."""
     cells: int
     """Cells that the chunk computes."""
     steep: np.ndarray | None
@@ -110,26 +111,29 @@ def _packed(work: Work, regions: Regions, chunk: Chunk, settings: Settings, prec
     reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
     rows, columns = reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
-    kept, copies = _shared(regions, reads) if work.share_duplicates else (np.ones(len(regions.rows[0]), bool), None)
-    units = short_units(regions, kept, columns, chosen)
-    long = _long(regions, kept, rows, columns, chosen, settings)
-    widths = {launch.columns for launch in units.launches} | {lane for lane, _, _ in long}
-    region, read = (index[kept] for index in regions.rows)
-    first, count = regions.spans[:, 2], regions.spans[:, 3]
+    kept, copies = _shared(regions, reads) if work.share_duplicates else (None, None)
+    units = short_units(regions, kept, chosen)
     return Packed(
         chunk=chunk,
         pairs=len(regions),
-        haplotypes=len(haplotypes),
         reads=put_reads(reads, chunk),
-        masks=put_haplotypes(haplotypes, widths, settings.warp, chunk),
+        haplotypes=put_haplotypes(haplotypes, chosen.wide, settings.warp, chunk),
         short=put_units(units, chunk) if units.launches else None,
-        long=[put_long(*jobs, chunk) for jobs in long],
+        long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
-        strange=put_zeros(1, chunk),
-        cells=int(rows[read] @ (haplotypes.offsets[first + count] - haplotypes.offsets[first])[region]),
+        doubts=put_zeros(DOUBTS, chunk),
+        cells=_cells(regions, kept, reads, haplotypes),
         steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
     )
+
+
+def _cells(regions: Regions, kept: np.ndarray | None, reads: Reads, haplotypes: Sequences) -> int:
+    if kept is None:
+        return int(regions.cells(reads.bases.offsets, haplotypes.offsets).sum())
+    region, read = (index[kept] for index in regions.rows)
+    first, count = regions.spans[:, 2], regions.spans[:, 3]
+    return int(reads.bases.lengths[read] @ (haplotypes.offsets[first + count] - haplotypes.offsets[first])[region])
 
 
 def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.ndarray]:
@@ -162,36 +166,58 @@ def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> 
     return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
 
 
-def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray, np.ndarray | None]:
-    """(bool a read of a region: it is computed, `copies` as in Packed)."""
+def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(bool a read of a region: it is computed, `copies` as in Packed); None where all are."""
+    if len(regions.spans) > 2 * _SAMPLED and not _worthwhile(regions, reads):
+        return None, None
     region, read = regions.rows
-    family = np.zeros(len(reads), np.int64)
-    family[read[::-1]] = region[::-1]
-    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    same = representatives(reads.bases.offsets, tuple(array for array in arrays if array.strides != (0,)), family)[read]
+    same = _same(regions, reads)[read]
     first, _, _, haplotypes = regions.spans[region].T
     kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them
     if kept.all():
-        return kept, None
+        return None, None
     begin, dropped = regions.offsets[region], ~kept
     copies = np.stack([begin + (read - first) * haplotypes, begin + (same - first) * haplotypes, haplotypes, haplotypes], axis=1)
     return kept, copies[dropped].astype(np.uint32)
 
 
+def _same(regions: Regions, reads: Reads) -> np.ndarray:
+    """For each read the first one of its region that is equal."""
+    region, read = regions.rows
+    family = np.full(len(reads), -1)
+    family[read[::-1]] = region[::-1]
+    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    return representatives(reads.bases.offsets, tuple(array for array in arrays if array.strides != (0,)), family)
+
+
+def _worthwhile(regions: Regions, reads: Reads) -> bool:
+    """Whether some of the regions have enough equal reads: to look for them takes time, and only finding them saves any."""
+    some = Regions(regions.spans[:: len(regions.spans) // _SAMPLED])
+    _, read = some.rows
+    sample = np.unique(read)
+    first = np.searchsorted(sample, some.spans[:, 0])
+    taken = take(reads, sample)
+    same = _same(Regions(np.stack([first, *some.spans.T[1:]], axis=1)), taken)
+    return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
+
+
 def _long(
-    regions: Regions, kept: np.ndarray, rows: np.ndarray, columns: np.ndarray, chosen: Shapes, settings: Settings
+    regions: Regions, kept: np.ndarray | None, rows: np.ndarray, columns: np.ndarray, chosen: Shapes, settings: Settings
 ) -> list[tuple[int, Jobs, np.ndarray]]:
     """Columns a lane, jobs, and the pairs' indices in the order of `results`, of the long pairs."""
-    wide = chosen.columns == 0
-    if not (wide.any() or chosen.long_reads.any()):
+    if chosen.long_columns is None:
         return []
-    pairs = regions.pairs()
-    computed = np.repeat(kept, regions.spans[regions.rows[0], 3])
-    key = np.where(computed & (wide[pairs[:, 1]] | chosen.long_reads[pairs[:, 0]]), chosen.long_columns[pairs[:, 1]], 0)
+    read, haplotype = regions.indices()
+    long = chosen.short[haplotype] == 0
+    if chosen.long_reads is not None:
+        long |= chosen.long_reads[read]
+    if kept is not None:
+        long &= np.repeat(kept, regions.spans[regions.rows[0], 3])
+    key = np.where(long, chosen.long_columns[haplotype], 0)
     result = []
     for lane in np.unique(key[key > 0])[::-1].tolist():
         which = np.flatnonzero(key == lane)
-        jobs = long_jobs(pairs[which], rows, columns, lane, settings.warp, READ_BLOCK)
+        jobs = long_jobs(np.stack([read[which], haplotype[which]], axis=1), rows, columns, lane, settings.warp, READ_BLOCK)
         result.append((lane, jobs, which[jobs.order]))
     return result
 

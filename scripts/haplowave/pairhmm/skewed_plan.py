@@ -18,12 +18,17 @@ _LANES = 64  # more than a warp has: a class of short haplotypes is columns a la
 class Shapes:
     """What a chunk's haplotypes and reads are computed with; depends on the shape of each alone."""
 
-    columns: np.ndarray
-    """uint8 a haplotype: columns a lane (N) of short pairs, 0 where it is too wide for a warp."""
-    long_columns: np.ndarray
-    """uint8 a haplotype: columns a lane of long pairs."""
-    long_reads: np.ndarray
-    """bool a read: it keeps an exponent a lane, so that its pairs are long."""
+    short: np.ndarray
+    """int64 a haplotype: columns a lane (N) of short pairs times _LANES plus lanes; 0 where it is too wide for a warp."""
+    long_reads: np.ndarray | None
+    """bool a read: it keeps an exponent a lane, so that its pairs are long; None where there is none."""
+    long_columns: np.ndarray | None
+    """uint8 a haplotype: columns a lane of long pairs; None where there is none."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether a haplotype is too wide for a warp."""
+        return self.long_columns is not None and not self.short.all()
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,13 @@ class Units:
     """Short pairs. A unit is some reads of a region with some of its haplotypes, all of one shape; its jobs follow one another."""
 
     units: np.ndarray
-    """uint32 (m, 8): first in `reads`, first in `haplotypes`, haplotypes, target of the region's first pair, the region's first read,
-    first haplotype and number of haplotypes, 0. Job i of a unit is read i / haplotypes and haplotype i % haplotypes of it."""
+    """uint32 (m, 8): first read, first haplotype (in the lists where there are any), haplotypes, target of the region's first pair, the
+    region's first read, first haplotype and number of haplotypes, 0. Job i of a unit is read i / haplotypes, haplotype i % haplotypes."""
     offsets: np.ndarray
     """uint32 (m + 1,): first job of each unit."""
-    reads: np.ndarray
+    reads: np.ndarray | None
     """uint32: indices of reads."""
-    haplotypes: np.ndarray
+    haplotypes: np.ndarray | None
     """uint32: indices of haplotypes."""
     launches: list[Launch]
     """Widest first; their groups count jobs and partial sums together."""
@@ -77,15 +82,15 @@ class Jobs:
 
 
 @lru_cache
-def _best_columns(rates: tuple[tuple[int, float], ...], warp: int) -> np.ndarray:
-    """uint8: columns a lane for a haplotype of each length that fits a warp."""
+def _best_shapes(rates: tuple[tuple[int, float], ...], warp: int) -> np.ndarray:
+    """Shapes.short for a haplotype of each length; the last is for all that fit no warp."""
     longest = warp * max(columns for columns, _ in rates)
     length = np.arange(longest + 1)
-    best, chosen = np.full(longest + 1, -1.0), np.zeros(longest + 1, np.uint8)
+    best, chosen = np.full(longest + 1, -1.0), np.zeros(longest + 2, np.int64)
     for columns, rate in rates:
         lanes = np.maximum(1, -(-length // columns))
         speed = np.where(lanes <= warp, rate * (warp // np.minimum(lanes, warp)) * length / (warp * columns), -1.0)
-        chosen = np.where(speed > best, np.uint8(columns), chosen)
+        chosen[:-1] = np.where(speed > best, columns * _LANES + lanes, chosen[:-1])
         best = np.maximum(best, speed)
     return chosen
 
@@ -103,41 +108,54 @@ def _long_columns(rates: Rates, warp: int, length: np.ndarray) -> np.ndarray:
 
 def shapes(rows: np.ndarray, columns: np.ndarray, settings: Settings, precision: str) -> Shapes:
     """The shapes of reads of `rows` and haplotypes of `columns` bases."""
-    best = _best_columns(tuple(settings.rates[precision].items()), settings.warp)
-    too_wide = columns >= len(best)
-    of_haplotype = best[np.where(too_wide, 0, columns)]
-    return Shapes(
-        np.where(too_wide, np.uint8(0), of_haplotype),
-        _long_columns(settings.long_rates[precision], settings.warp, columns),
-        rows > settings.long_rows,
-    )
+    best = _best_shapes(tuple(settings.rates[precision].items()), settings.warp)
+    short = best[np.minimum(columns, len(best) - 1)]
+    long_reads = rows > settings.long_rows if int(rows.max()) > settings.long_rows else None
+    long = long_reads is not None or not short.all()
+    return Shapes(short, long_reads, _long_columns(settings.long_rates[precision], settings.warp, columns) if long else None)
 
 
-def short_units(regions: Regions, kept: np.ndarray, columns: np.ndarray, chosen: Shapes) -> Units:
-    """Units of the pairs whose haplotype, of `columns` bases, fits a warp and whose read is short, by shape, widest first.
+def short_units(regions: Regions, kept: np.ndarray | None, chosen: Shapes) -> Units:
+    """Units of the pairs whose haplotype fits a warp and whose read is short, by shape, widest first.
 
-    kept: bool, parallel to `regions.rows`: the other reads of regions are left out.
+    kept: bool, parallel to `regions.rows`: the other reads of regions are left out; None: all are kept.
     """
+    reads, read_count, first_read = _kept_reads(regions, kept, chosen.long_reads)
+    if chosen.short[0] and (chosen.short == chosen.short[0]).all():
+        region, haplotypes = np.arange(len(regions.spans)), None
+        first, size, shape = regions.spans[:, 2], regions.spans[:, 3], np.full(len(region), chosen.short[0])
+    else:
+        region, first, size, haplotypes, shape = _by_shape(regions, chosen.short)
+    offsets = np.append(0, np.cumsum(read_count[region] * size))
+    units = np.zeros((len(region), 8), np.uint32)
+    units[:, 0], units[:, 1], units[:, 2], units[:, 3] = first_read[region], first, size, regions.offsets[region]
+    units[:, 4:7] = regions.spans[region][:, [0, 2, 3]]
+    launches, partials = _launches(shape, offsets)
+    return Units(units, offsets.astype(np.uint32), reads, haplotypes, launches, partials)
+
+
+def _kept_reads(
+    regions: Regions, kept: np.ndarray | None, long_reads: np.ndarray | None
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """(list of reads, None where all take part; reads of each region; the first of each region, in the list where there is one)."""
+    if kept is None and long_reads is None:
+        return None, regions.spans[:, 1], regions.spans[:, 0]
+    region, read = regions.rows
+    taken = np.ones(len(read), bool) if kept is None else kept
+    if long_reads is not None:
+        taken = taken & ~long_reads[read]
+    count = np.bincount(region[taken], minlength=len(regions.spans))
+    return read[taken].astype(np.uint32), count, np.cumsum(count) - count
+
+
+def _by_shape(regions: Regions, short: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(region, first in the list, haplotypes, the list, shape) of units, widest first: the haplotypes of one region and one shape."""
     region, haplotype = regions.columns
-    lanes = -(-columns // np.maximum(chosen.columns, 1))
-    shape = np.where(chosen.columns > 0, chosen.columns * np.int64(_LANES) + lanes, 0)[haplotype]
-    if not (shape == shape[0]).all():
-        order = np.argsort(-shape, kind="stable")[: np.count_nonzero(shape)]
-        region, haplotype, shape = region[order], haplotype[order], shape[order]
-    elif not shape[0]:
-        region, haplotype, shape = region[:0], haplotype[:0], shape[:0]
-    row_region, row = regions.rows
-    kept = kept & ~chosen.long_reads[row]
-    reads = np.bincount(row_region[kept], minlength=len(regions.spans))
-    first = np.flatnonzero(np.diff(region * np.int64(1 << 16) + shape, prepend=-1))
-    size = np.diff(np.append(first, len(region)))
-    of = region[first]
-    offsets = np.append(0, np.cumsum(reads[of] * size))
-    target, begin = regions.offsets[of], (np.cumsum(reads) - reads)[of]
-    spans = regions.spans[of]
-    units = np.stack([begin, first, size, target, spans[:, 0], spans[:, 2], spans[:, 3], np.zeros_like(of)], axis=1).astype(np.uint32)
-    launches, partials = _launches(shape[first], offsets)
-    return Units(units, offsets.astype(np.uint32), row[kept].astype(np.uint32), haplotype.astype(np.uint32), launches, partials)
+    shape = short[haplotype]
+    order = np.argsort(-shape, kind="stable")[: np.count_nonzero(shape)]
+    region, haplotype, shape = region[order], haplotype[order], shape[order]
+    first = np.flatnonzero(np.diff(region << 16 | shape, prepend=-1))
+    return region[first], first, np.diff(np.append(first, len(region))), haplotype.astype(np.uint32), shape[first]
 
 
 def _launches(shape: np.ndarray, offsets: np.ndarray) -> tuple[list[Launch], int]:
