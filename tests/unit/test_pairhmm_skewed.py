@@ -13,10 +13,10 @@ from devices import DEVICE
 from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.regions import Regions
+from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.skewed_plan import long_jobs, shapes, short_units
-from haplowave.sequences import Reads, Sequences
+from haplowave.sequences import Sequences
 
 
 @pytest.fixture(scope="module")
