@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,9 @@ import pyopencl as cl
 import pytest
 
 from haplowave.errors import UserError
+from haplowave.opencl import Device, is_out_of_memory, list_devices, select
 from haplowave.opencl import device as device_module
-from haplowave.opencl import is_out_of_memory, list_devices, select
+from haplowave.opencl.buffers import BufferPool
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -106,3 +109,35 @@ def test_no_module_imports_pyopencl_before_its_environment_is_set(module):
     program = f"import {module}, pyopencl; print(pyopencl._PYOPENCL_NO_CACHE)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, timeout=60)
     assert done.stdout == "True\n", done.stderr
+
+
+def test_threads_that_ask_first_get_one_context(monkeypatch):
+    device = Device(select("cpu").device)
+    made = cl.Context
+
+    def slow(devices):
+        time.sleep(0.05)
+        return made(devices)
+
+    monkeypatch.setattr(cl, "Context", slow)
+    with ThreadPoolExecutor(4) as pool:
+        pools = list(pool.map(lambda _: device.buffers, range(4)))
+    assert all(other is pools[0] for other in pools)
+
+
+def test_buffers_are_handed_out_again():
+    pool = BufferPool(select("cpu").context, most=40_000)
+    sizes = [pool.take(size).size for size in (1, 4096, 4097, 100_000, 1 << 20)]
+    assert sizes[:2] == [4096, 4096]
+    assert all(size >= wanted for size, wanted in zip(sizes, (1, 4096, 4097, 100_000, 1 << 20), strict=True))
+    assert sizes[3] < 112_500
+    first, second = pool.take(5000), pool.take(5000)
+    assert first is not second
+    pool.give([first, second])
+    pool.trim()
+    assert pool.take(4500) in (first, second)
+    pool.give([pool.take(1 << 20)])
+    pool.trim()  # 1 MB is more than it keeps
+    assert pool.take(5000) in (first, second)
+    pool.clear()
+    assert pool.take(5000) not in (first, second)

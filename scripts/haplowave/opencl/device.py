@@ -5,6 +5,7 @@ import threading
 import warnings
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pyopencl as cl
 
@@ -16,6 +17,16 @@ KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 _KINDS = ((cl.device_type.GPU, "gpu"), (cl.device_type.CPU, "cpu"))
 _KEPT = 16  # share of a GPU's memory that is kept for the next call
 _INCLUDE = re.compile(r'^[ \t]*#include[ \t]+"([\w.]+)"[ \t]*$', re.MULTILINE)
+
+
+class _Once(cached_property):
+    """A cached_property that is made once even if several threads ask for it first: two contexts would not know each other's memory."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        with instance._lock:
+            return super().__get__(instance, owner)
 
 
 class Device:
@@ -39,7 +50,7 @@ class Device:
         self.has_fp64 = bool(device.double_fp_config)
         self.threads: int = self.compute_units if self.kind == "cpu" else 0
         self._programs: dict[tuple, cl.Program] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<Device {self.name} ({self.kind}, {self.platform_name})>"
@@ -60,19 +71,19 @@ class Device:
         """Floats of one vector register on a CPU: 16 with AVX-512, otherwise 8."""
         return 16 if self.device.native_vector_width_float >= 16 else 8
 
-    @cached_property
+    @_Once
     def context(self) -> cl.Context:
         try:
             return cl.Context([self.device])
         except cl.Error as error:
             raise UserError(f"device {self.name}: no context ({error}); is it used exclusively by another process?") from error
 
-    @cached_property
+    @_Once
     def buffers(self) -> BufferPool:
         """Memory for the engines' batches. A CPU shares its memory with everybody, so that nothing is kept there."""
         return BufferPool(self.context, 0 if self.kind == "cpu" else self.global_memory // _KEPT)
 
-    @cached_property
+    @_Once
     def queue(self) -> cl.CommandQueue:
         """In order, with profiling, so that events carry start and end."""
         return cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)

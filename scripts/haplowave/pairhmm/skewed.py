@@ -5,6 +5,7 @@ waits for the host. Row parameters, haplotype masks and the list of jobs are mad
 halved.
 """
 
+import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -46,14 +47,16 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
 
 
 _RUNNERS: dict[tuple, Runner] = {}
+_RUNNERS_LOCK = threading.Lock()
 
 
 def _runner(device: Device, settings: Settings, precision: str, letters: bytes, convention: str) -> Runner:
     """A runner, kept for the next call."""
     key = (device, repr(settings), precision, letters, convention)
-    if key not in _RUNNERS:
-        _RUNNERS[key] = Runner(device, settings, precision, letters, convention)
-    return _RUNNERS[key]
+    with _RUNNERS_LOCK:
+        if key not in _RUNNERS:
+            _RUNNERS[key] = Runner(device, settings, precision, letters, convention)
+        return _RUNNERS[key]
 
 
 def letters_of(reads: Reads) -> bytes:
