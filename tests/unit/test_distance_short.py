@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices import DEVICE
-from haplowave.calling.distances import region_pairs, write_distances
+from haplowave.calling.distances import write_distances
 from haplowave.distance import batch
 from haplowave.distance.reference import edit_distance
 from haplowave.distance.short import Layout
@@ -120,11 +120,6 @@ def test_no_pairs_and_wrong_input():
         batch(texts, texts, np.array([[0, 1]]))
     with pytest.raises(UserError, match="mode"):
         batch(texts, texts, mode="local")
-
-
-def test_region_pairs():
-    pairs = region_pairs(np.array([1, 1, 3, 5]), np.array([0, 1, 1, 2, 5]))
-    assert pairs.tolist() == [[0, 1], [0, 2], [1, 1], [1, 2], [3, 4]]
 
 
 def _tables(folder, regions, group):

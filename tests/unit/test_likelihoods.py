@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from devices import DEVICE
 from haplowave.ahead import ahead
+from haplowave.calling.batches import region_pairs
+from haplowave.calling.columns import repeated_bytes
 from haplowave.calling.distances import write_distances
 from haplowave.calling.likelihoods import EngineOptions, write_likelihoods
 from haplowave.calling.pruning import THETA, upper_bounds
@@ -21,7 +24,7 @@ from haplowave.opencl import select
 from haplowave.options import PruningOptions
 from haplowave.pairhmm import engines, log10_likelihoods
 from haplowave.sequences import Reads, Sequences
-from haplowave.tables import read_table, table_writer
+from haplowave.tables import TableRows, read_table, table_writer
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "likelihoods.py"
@@ -176,6 +179,22 @@ def test_tables_of_different_runs_are_told(tables, tmp_path):
     assert not (tmp_path / "out.parquet").exists()
 
 
+def test_region_pairs():
+    pairs = region_pairs(np.array([1, 1, 3, 5]), np.array([0, 1, 1, 2, 5])).pairs()
+    assert pairs.tolist() == [[0, 1], [0, 2], [1, 1], [1, 2], [3, 4]]
+    assert not len(region_pairs(np.zeros(0, int), np.zeros(0, int)))
+
+
+def test_a_part_of_the_distances_is_a_part_of_the_likelihoods(tables, tmp_path):
+    whole = run(tables, tmp_path / "whole.parquet", pruning=PruningOptions(prune=False)).to_pandas()
+    distances = read_table(tables[2], "distances")
+    kept = np.random.default_rng(3).random(distances.num_rows) < 0.7
+    with table_writer(tmp_path / "some.parquet", "distances") as writer:
+        writer.append(distances.filter(kept))
+    some = run((*tables[:2], tmp_path / "some.parquet"), tmp_path / "out.parquet", pruning=PruningOptions(prune=False)).to_pandas()
+    pandas.testing.assert_frame_equal(some, whole[kept].reset_index(drop=True))
+
+
 def test_empty_tables(tmp_path):
     for name in ("haplotypes", "reads", "distances"):
         with table_writer(tmp_path / f"{name}.parquet", name):
@@ -215,3 +234,26 @@ def test_ahead_keeps_order_and_raises():
     endless = ahead(iter(int, 1))
     assert next(endless) == 0
     endless.close()
+
+
+def test_qualities_of_one_value_are_not_copied():
+    rows = [b"\x2d" * 3, b"\x2d" * 5, b"\x2d" * 3]
+    column = pa.chunked_array([pa.array(rows[:2]).dictionary_encode(), pa.array(rows[2:]).dictionary_encode()])
+    lengths, values = repeated_bytes(column)
+    assert lengths.tolist() == [3, 5, 3]
+    assert values.tolist() == [45] * 11
+    assert values.strides == (0,)
+    column = pa.chunked_array([*column.chunks, pa.array([b"\x2e\x2d"]).dictionary_encode()])
+    lengths, values = repeated_bytes(column)
+    assert lengths.tolist() == [3, 5, 3, 2]
+    assert values.tolist() == [45] * 11 + [46, 45]
+
+
+def test_rows_by_number(tables):
+    whole = read_table(tables[1], "reads")
+    rows = TableRows(tables[1], "reads", ("region_id", "read_id", "gap_quals"), few=("gap_quals",))
+    assert np.concatenate(list(rows.groups("region_id"))).tolist() == whole.column("region_id").to_pylist()
+    for begin, end in ((0, whole.num_rows), (3, 4), (5, 90), (7, 7), (whole.num_rows, whole.num_rows)):
+        part = rows.read(slice(begin, end))
+        for name in part.column_names:
+            assert part.column(name).to_pylist() == whole.column(name)[begin:end].to_pylist()

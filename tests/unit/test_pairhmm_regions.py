@@ -143,6 +143,7 @@ def test_irregular_reads_and_wrong_bytes_are_found_by_the_device(device, small):
     results = [log10_likelihoods(reads, work.haplotypes, device=device, kernel=kernel) for kernel in ("skewed", "reference")]
     assert np.abs(results[0].log10 - results[1].log10).max() < 5e-4
     assert results[0].rescued == 2
+    assert results[0].how.tolist() == [int(read == 2) for read in range(6) for _ in range(2)]
     for at, what in ((1, "read 0"), (int(work.reads.bases.offsets[4]), "read 4")):
         data = work.reads.bases.data.copy()
         data[at] = ord("-")

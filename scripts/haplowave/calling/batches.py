@@ -11,7 +11,7 @@ from haplowave.calling.columns import column_sequences, repeated_bytes
 from haplowave.errors import UserError
 from haplowave.pairhmm import Regions
 from haplowave.sequences import Reads, Sequences
-from haplowave.tables import RowsInStep, TableRows
+from haplowave.tables import TableRows
 
 _QUALS = ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")
 
@@ -26,12 +26,10 @@ class Batch:
     read_regions: np.ndarray
     """int64: region of each read."""
     haplotype_regions: np.ndarray
+    pairs: Regions
+    """All pairs of the same region, by rows within the batch."""
     group_ends: list[int]
-    """Pairs up to the end of each row group."""
-
-    @property
-    def pairs(self) -> int:
-        return self.group_ends[-1]
+    """Rows of the output up to the end of each row group."""
 
 
 @dataclass
@@ -57,23 +55,17 @@ class Inputs:
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Row groups of reads joined until they have `size` pairs. Only the columns of regions are read."""
-        haplotypes, _, distances = self.paths
-        haplotype_rows = RowsInStep(haplotypes, "haplotypes", ("region_id",))
-        distance_rows = RowsInStep(distances, "distances", ("region_id",)) if distances else None
-        batch, at = _Growing(), [0, 0, 0]
+        haplotypes = _RegionIds(self._haplotypes)
+        distances = _RegionIds(self._distances) if self._distances else None
+        batch = _Growing(0, 0, 0)
         for regions in self._reads.groups("region_id"):
             last = int(regions[-1])
-            own = haplotype_rows.until(last).column("region_id").to_numpy()
-            if distance_rows is None:
-                known, pairs = 0, int((np.searchsorted(own, regions, "right") - np.searchsorted(own, regions, "left")).sum())
-            else:
-                known = pairs = distance_rows.until(last).num_rows
-            batch.add(regions, own, known, pairs)
+            batch.add(regions, haplotypes.until(last), distances.until(last) if distances else None)
             if batch.ends[-1] >= size:
-                yield batch.made(at)
-                batch = _Growing()
+                yield batch.made()
+                batch = batch.next()
         if batch.ends:
-            yield batch.made(at)
+            yield batch.made()
 
     def read(self, batch: Batch) -> Rows:
         """The content of `batch`; may be called by several threads at a time."""
@@ -81,19 +73,15 @@ class Inputs:
         read_ids = table.column("read_id").to_numpy()
         haplotypes = self._haplotypes.read(batch.haplotypes)
         hap_ids, sequences = haplotypes.column("hap_id").to_numpy(), column_sequences(haplotypes.column("sequence"))
-        regions = region_pairs(batch.read_regions, batch.haplotype_regions)
-        read, haplotype = regions.indices()
+        read, haplotype = batch.pairs.indices()
         columns = {"region_id": batch.read_regions[read], "read_id": read_ids[read], "hap_id": hap_ids[haplotype]}
-        pairs: Regions | np.ndarray = regions
         if self._distances is None:
-            columns["edit_distance"] = np.full(len(regions), -1, np.int32)
-        else:
-            rows = self._distances.read(batch.distances)
-            known = {name: rows.column(name).to_numpy() for name in ("region_id", "read_id", "hap_id")}
-            if not all(np.array_equal(known[name], columns[name]) for name in columns):
-                pairs = self._listed(known, batch, read_ids, hap_ids)
-            columns = known | {"edit_distance": rows.column("edit_distance").to_numpy()}
-        return Rows(_reads(table), sequences, pairs, columns)
+            return Rows(_reads(table), sequences, batch.pairs, columns | {"edit_distance": np.full(len(read), -1, np.int32)})
+        rows = self._distances.read(batch.distances)
+        known = {name: rows.column(name).to_numpy() for name in columns}
+        whole = all(np.array_equal(known[name], columns[name]) for name in columns)
+        pairs = batch.pairs if whole else self._listed(known, batch, read_ids, hap_ids)
+        return Rows(_reads(table), sequences, pairs, known | {"edit_distance": rows.column("edit_distance").to_numpy()})
 
     def _listed(self, known: dict[str, np.ndarray], batch: Batch, read_ids: np.ndarray, hap_ids: np.ndarray) -> np.ndarray:
         haplotypes, reads, distances = self.paths
@@ -102,29 +90,55 @@ class Inputs:
         return np.stack([read, haplotype], axis=1)
 
 
-class _Growing:
-    """Row groups that wait for their batch to be large enough."""
+class _RegionIds:
+    """The region ids of a table, taken in step with another's."""
 
-    def __init__(self) -> None:
-        self.reads: list[np.ndarray] = []
-        self.haplotypes: list[np.ndarray] = []
-        self.distances = 0
+    def __init__(self, table: TableRows):
+        self._groups = table.groups("region_id")
+        self._held = next(self._groups, np.zeros(0, np.int64))
+
+    def until(self, region: int) -> np.ndarray:
+        """Those not taken yet, up to `region`: one a row, int64."""
+        while not len(self._held) or self._held[-1] <= region:
+            more = next(self._groups, None)
+            if more is None:
+                break
+            self._held = np.concatenate([self._held, more])
+        count = int(np.searchsorted(self._held, region, side="right"))
+        taken, self._held = self._held[:count], self._held[count:]
+        return taken
+
+
+class _Growing:
+    """Row groups that wait for their batch to be large enough; it begins at these rows of reads, haplotypes and distances."""
+
+    def __init__(self, reads: int, haplotypes: int, distances: int):
+        self._first = reads, haplotypes, distances
+        self._reads: list[np.ndarray] = []
+        self._haplotypes: list[np.ndarray] = []
+        self._spans: list[np.ndarray] = []
+        self._sizes = [0, 0, 0]
         self.ends: list[int] = []
 
-    def add(self, reads: np.ndarray, haplotypes: np.ndarray, distances: int, pairs: int) -> None:
-        self.reads.append(reads)
-        self.haplotypes.append(haplotypes)
-        self.distances += distances
-        self.ends.append(pairs + (self.ends[-1] if self.ends else 0))
+    def add(self, reads: np.ndarray, haplotypes: np.ndarray, distances: np.ndarray | None) -> None:
+        """Region ids of the rows of one row group of reads, and of what belongs to its regions."""
+        pairs = region_pairs(reads, haplotypes)
+        self._spans.append(pairs.spans + np.array([self._sizes[0], 0, self._sizes[1], 0]))
+        self._reads.append(reads)
+        self._haplotypes.append(haplotypes)
+        known = 0 if distances is None else len(distances)
+        self._sizes = [size + more for size, more in zip(self._sizes, (len(reads), len(haplotypes), known), strict=True)]
+        self.ends.append((self.ends[-1] if self.ends else 0) + (len(pairs) if distances is None else known))
 
-    def made(self, at: list[int]) -> Batch:
-        """The batch, whose rows begin at `at` in each table; moves `at` behind it."""
-        reads, haplotypes = np.concatenate(self.reads), np.concatenate(self.haplotypes)
-        slices = []
-        for table, count in enumerate((len(reads), len(haplotypes), self.distances)):
-            slices.append(slice(at[table], at[table] + count))
-            at[table] += count
-        return Batch(*slices, reads, haplotypes, self.ends)
+    def made(self) -> Batch:
+        """The batch."""
+        slices = (slice(first, first + size) for first, size in zip(self._first, self._sizes, strict=True))
+        pairs = Regions(np.concatenate(self._spans))
+        return Batch(*slices, np.concatenate(self._reads), np.concatenate(self._haplotypes), pairs, self.ends)
+
+    def next(self) -> "_Growing":
+        """An empty one that begins where this ends."""
+        return _Growing(*(first + size for first, size in zip(self._first, self._sizes, strict=True)))
 
 
 def region_pairs(read_regions: np.ndarray, haplotype_regions: np.ndarray) -> Regions:

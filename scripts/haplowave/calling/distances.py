@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from haplowave.calling.batches import region_pairs
 from haplowave.calling.columns import column_sequences
 from haplowave.distance import batch
 from haplowave.opencl import Device
@@ -27,7 +28,7 @@ def write_distances(haplotypes: str | Path, reads: str | Path, output: str | Pat
 
 
 def _distances(haplotypes: pa.Table, reads: pa.Table, device: Device) -> dict[str, np.ndarray]:
-    pairs = region_pairs(reads.column("region_id").to_numpy(), haplotypes.column("region_id").to_numpy())
+    pairs = region_pairs(reads.column("region_id").to_numpy(), haplotypes.column("region_id").to_numpy()).pairs()
     queries, targets = column_sequences(reads.column("bases")), column_sequences(haplotypes.column("sequence"))
     parts = [
         batch(queries, targets, pairs[begin : begin + BATCH_PAIRS], mode="infix", device=device)
@@ -39,15 +40,3 @@ def _distances(haplotypes: pa.Table, reads: pa.Table, device: Device) -> dict[st
         "hap_id": haplotypes.column("hap_id").to_numpy()[pairs[:, 1]],
         "edit_distance": np.concatenate(parts) if parts else np.zeros(0, np.int32),
     }
-
-
-def region_pairs(read_regions: np.ndarray, haplotype_regions: np.ndarray) -> np.ndarray:
-    """Row numbers (read, haplotype) of all pairs of the same region, int64, shape (n, 2), in order of read, then haplotype.
-
-    Both inputs are sorted region ids, one a row.
-    """
-    first = np.searchsorted(haplotype_regions, read_regions, "left")
-    count = np.searchsorted(haplotype_regions, read_regions, "right") - first
-    read = np.repeat(np.arange(len(read_regions)), count)
-    within = np.arange(len(read)) - np.repeat(np.cumsum(count) - count, count)
-    return np.stack([read, np.repeat(first, count) + within], axis=1)

@@ -19,6 +19,7 @@ from haplowave.tables import table_schema, table_writer
 
 _HOW = pa.array([*HOW, "pruned"])
 _PRUNED = len(HOW)
+_WORKERS = 6  # batches in work with a GPU, which is quicker than a thread that prepares for it
 _SCHEMA = table_schema("likelihoods")
 
 
@@ -56,7 +57,7 @@ def write_likelihoods(
     inputs = Inputs(haplotypes, reads, distances)
     with table_writer(output, "likelihoods") as writer:
         batches = ahead(inputs.batches(batch_size), depth=2)
-        workers = 2 if engine.device.kind == "cpu" else 8  # a GPU is quicker than one thread that prepares for it
+        workers = 2 if engine.device.kind == "cpu" else _WORKERS
         for batch, (table, counted) in overlapped(lambda batch: _compute(inputs.read(batch), engine, pruning), batches, workers):
             totals.add(counted)
             for begin, end in itertools.pairwise([0, *batch.group_ends]):

@@ -4,11 +4,10 @@ import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from haplowave.ahead import in_slices
 from haplowave.opencl import Device, device_failures, select
 from haplowave.pairhmm import engines, renormalised
 from haplowave.pairhmm.batching import compact
@@ -22,7 +21,6 @@ from haplowave.sequences import Reads, Sequences
 HOW = ("fp32", "fp64")
 _FEW = 0.2  # share of the pairs below which their sequences are copied out, so that a device gets only those
 _LONG_READ = 4096  # bases from which `lanes` leaves a read to the renormalising kernel, which spreads it over the lanes
-_SLICE = 1 << 17  # pairs that one thread looks through
 PRECISIONS = ("auto", "fp32", "fp64")
 GATK_SAFE = -28.0 - 120.0 * np.log10(2.0)
 """GATK accepts a float result of 1e-28 or more of its scale 2^120 (GKL pairhmm_common.h, MIN_ACCEPTED)."""
@@ -72,47 +70,47 @@ def log10_likelihoods(
     """
     if precision not in PRECISIONS or convention not in CONVENTIONS or (kernel != "auto" and kernel not in ENGINES):
         raise ValueError(f"precision {precision!r}, convention {convention!r} or kernel {kernel!r} is unknown")
-    pairs = _checked_pairs(reads, haplotypes, pairs)
-    if not len(pairs):
+    least = GATK_SAFE if precision == "auto" else -np.inf
+    work = _work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates, least)
+    if not len(work):
         return Result(np.empty(0), np.zeros(0, np.uint8))
-    check_lengths(reads.bases, haplotypes)
+    cells, inverse = work.cells, None
     chosen = select(device)
     name = engines.choose(chosen) if kernel == "auto" else kernel
     screening = functools.cache(lambda: screen(reads, haplotypes, convention))
-    if name not in engines.FINDS_DOUBTS:
+    if name not in engines.PIPELINED:
+        check_lengths(reads.bases, haplotypes)
         screening()
-    work, inverse = Work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates), None
-    if share_duplicates and name not in engines.SHARES_DUPLICATES:
-        unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
-        work = work.of(unique)
+        if share_duplicates:
+            unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
+            work = work.of(unique)
     result, rescued = _climb(work, (chosen, *others), name, precision, screening)
     if inverse is not None:
         result.log10, result.how, rescued = result.log10[inverse], result.how[inverse], rescued[inverse]
     result.rescued = int(np.count_nonzero(rescued))
-    result.cells = Work(reads, haplotypes, pairs).cells
+    result.cells = cells
     return result
 
 
-def _checked_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | None) -> np.ndarray | Regions:
+def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | None, *options: object) -> Work:
     if pairs is None:
-        return Regions.from_counts([len(reads)], [len(haplotypes)])
-    if isinstance(pairs, Regions):
-        spans = pairs.spans.reshape(-1, 4)
-        inside = (spans[:, [0, 2]] >= 0) & (spans[:, [1, 3]] > 0) & (spans[:, [0, 2]] + spans[:, [1, 3]] <= [len(reads), len(haplotypes)])
-    else:
+        pairs = Regions.from_counts([len(reads)], [len(haplotypes)])
+    elif not isinstance(pairs, Regions):
         pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
-        ends = in_slices(lambda begin, end: [pairs[begin:end].min(axis=0), pairs[begin:end].max(axis=0)], len(pairs), _SLICE)
-        inside = np.array([(low >= 0) & (high < [len(reads), len(haplotypes)]) for low, high in ends])
+    work = Work(reads, haplotypes, pairs, *options)
+    first_read, read_count, first_haplotype, haplotype_count = work.regions.spans.T
+    inside = (first_read >= 0) & (read_count > 0) & (first_read + read_count <= len(reads))
+    inside &= (first_haplotype >= 0) & (haplotype_count > 0) & (first_haplotype + haplotype_count <= len(haplotypes))
     if not inside.all():
         raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
-    return pairs
+    return work
 
 
 def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
     family = np.full(len(reads), -1)  # the first haplotype that a read is paired with: reads of a region share it
     family[pairs[::-1, 0]] = pairs[::-1, 1]
-    read = representatives(reads.bases.offsets, arrays, family)[pairs[:, 0]]
+    read = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[pairs[:, 0]]
     keys = read * len(haplotypes) + pairs[:, 1]
     if (keys[1:] > keys[:-1]).all():
         return pairs, None
@@ -169,16 +167,16 @@ class _Ladder:
             self._start(ENGINES["reference"](self.work, self.device, "fp64"), "fp64")
             return
         first = "fp64" if precision == "fp64" else "fp32"
-        floor = GATK_SAFE if precision == "auto" else -np.inf
-        if self.kernel in engines.FINDS_DOUBTS:
-            left = self._first(self.work, None, first, floor)
+        if self.kernel in engines.PIPELINED:
+            left = self._first(self.work, None, first)
             last = self._irregular() if self.doubtful else np.zeros(0, np.int64)
             left = np.setdiff1d(left, last, assume_unique=True)
         else:
             last = self._irregular()
-            left = self._first(*self._without(last), first, floor)
+            left = self._first(*self._without(last), first)
         if first == "fp32":
             self.rescued[last] = self.rescued[left] = True
+            self.result.how[last] = HOW.index("fp64")
             if len(left):
                 outcome = ENGINES[self.kernel](self._part(left), self.device, "fp64")
                 self._take(left, outcome)
@@ -199,21 +197,19 @@ class _Ladder:
         if not len(last):
             return self.work, None
         which = np.delete(np.arange(len(self.work)), last)
-        return self._part(which), which
+        return replace(self._part(which), least=self.work.least), which
 
-    def _first(self, work: Work, which: np.ndarray | None, precision: str, floor: float) -> np.ndarray:
+    def _first(self, work: Work, which: np.ndarray | None, precision: str) -> np.ndarray:
         """Compute the pairs `which` (None: all), those of `work`; returns the ones that the next rung must take."""
         if not len(work):
             self._start(Outcome(np.empty(len(self.work)), np.empty(0, bool)), "fp64")
             return np.zeros(0, np.int64)
         outcome = ENGINES[self.kernel](work, self.device, precision)
         unsafe, self.doubtful = outcome.unsafe, outcome.doubtful
-        if floor > -np.inf:
-            in_slices(lambda *at: _mark_below(outcome, floor, slice(*at)), len(work), _SLICE)
         if which is None:
             self._start(outcome, precision)
             if precision == "fp32":
-                self.result.how = unsafe.astype(np.uint8)
+                self.result.how = unsafe.view(np.uint8)
             return np.flatnonzero(unsafe)
         self._start(Outcome(np.empty(len(self.work)), unsafe), "fp64")
         self._take(which, outcome)
@@ -227,13 +223,9 @@ class _Ladder:
 
     def _part(self, which: np.ndarray) -> Work:
         pairs = self.work.pairs_at(which)
-        return compact(self.work, pairs) if len(which) < _FEW * len(self.work) else self.work.of(pairs)
+        return compact(self.work, pairs) if len(which) < _FEW * len(self.work) else replace(self.work, given=pairs, least=-np.inf)
 
     def _take(self, which: np.ndarray, outcome: Outcome) -> None:
         self.result.log10[which] = outcome.log10
         self.result.kernel_seconds += outcome.kernel_seconds
         self.result.cells_computed += outcome.cells_computed
-
-
-def _mark_below(outcome: Outcome, floor: float, where: slice) -> None:
-    outcome.unsafe[where] |= outcome.log10[where] < floor

@@ -3,9 +3,11 @@
 An engine is a function `run(work, device, precision) -> Outcome` in the module of its own name:
 
 - Every sequence of `work` has at least one base, every byte is a letter, every read is regular (`model.RowParameters.regular`: the
-  five-operation form is safe). Irregular reads and the rescue in FP64 are the caller's business (`haplowave.pairhmm.api`), equal reads
-  too, but for engines of SHARES_DUPLICATES; so an engine computes every pair that it is given, in the precision that it is told.
-- An engine of FINDS_DOUBTS may be given irregular reads and bytes that are no letters: whatever it answers for those, it says so.
+  five-operation form is safe), no read is equal to another of its region. What is not so is the caller's business, and so is the rescue in
+  FP64 (`haplowave.pairhmm.api`): an engine computes every pair that it is given, in the precision that it is told.
+- Engines of PIPELINED are quicker than a caller that looks through their input and output: they may be given any reads and haplotypes,
+  share equal reads if `work.share_duplicates`, and say afterwards whether there is a byte that is no letter or may be an irregular read
+  (`Outcome.doubtful`). They raise UserError for an empty sequence.
 - `device` is where it runs. Batches are sized by the device's memory; `batching.in_batches` halves a batch that does not fit.
 - `precision` is 'fp32' or 'fp64'. The engine picks its own scale C and removes it and `log10_scale` from the result, exactly.
 - A pair whose state left the range of the precision is `unsafe`: its log10 is then ignored and the caller asks again in FP64, and after
@@ -42,6 +44,8 @@ class Work:
     """Whether haplotypes that begin alike may share the computation; never changes a result."""
     share_duplicates: bool = False
     """Whether equal reads of a region may share theirs; never changes a result."""
+    least: float = -np.inf
+    """log10 likelihoods below this are unsafe, however exact."""
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -96,7 +100,7 @@ class Outcome:
     cells_computed: int = 0
     """Cells of the matrices that were computed, padding not counted: less than `work.cells` where prefixes were shared."""
     doubtful: bool = False
-    """There may be irregular reads, or bytes that are no letters (engines of FINDS_DOUBTS)."""
+    """There may be irregular reads, or bytes that are no letters (engines of PIPELINED)."""
     notes: dict[str, float] = field(default_factory=dict)
     """Anything else worth a benchmark's line."""
 
@@ -106,7 +110,10 @@ Engine = Callable[[Work, Device, str], Outcome]
 
 def _engine(module: str) -> Engine:
     def run(work: Work, device: Device, precision: str) -> Outcome:
-        return importlib.import_module(f"haplowave.pairhmm.{module}").run(work, device, precision)
+        outcome = importlib.import_module(f"haplowave.pairhmm.{module}").run(work, device, precision)
+        if work.least > -np.inf and module not in PIPELINED:
+            outcome.unsafe = outcome.unsafe | (outcome.log10 < work.least)
+        return outcome
 
     run.__name__ = module
     return run
@@ -115,7 +122,7 @@ def _engine(module: str) -> Engine:
 ENGINES: dict[str, Engine] = {name: _engine(name) for name in ("reference", "lanes", "skewed", "rowwise")}
 """Name to engine; a module is loaded when its engine first runs."""
 
-SHARES_DUPLICATES = FINDS_DOUBTS = frozenset({"skewed"})
+PIPELINED = frozenset({"skewed"})
 
 
 def choose(device: Device) -> str:

@@ -34,7 +34,7 @@ def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outc
     known, letters = False, LETTERS
     while not known:
         runner = _RowwiseRunner(device, settings, precision, letters, work.convention)
-        landed = runner.compute(work).collect(outcome.log10, outcome.unsafe)
+        landed = runner.compute(work).collect(outcome.log10, outcome.unsafe, -np.inf)
         known, intervals = not landed.doubts[0], landed.times
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:

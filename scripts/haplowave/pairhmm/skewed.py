@@ -7,7 +7,9 @@ halved.
 
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from haplowave.pairhmm.chunk import busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces
+from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces, worth_sharing
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
@@ -70,36 +72,54 @@ class _Pipeline:
 
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
+        self.share = work.share_duplicates and worth_sharing(work)
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[tuple[slice, Future[Packed]]] = deque()
-        self.flying: deque[Future[Landed]] = deque()
+        self.flying: deque[Callable[[], Landed]] = deque()
+        self.packers: Executor | None = None
+        self.readers: Executor | None = None
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
-        buffers = self.runner.device.buffers
+        first = self.waiting.popleft()
         try:
-            with ThreadPoolExecutor(_PACKING) as self.packers, ThreadPoolExecutor(_IN_FLIGHT) as readers:
-                while self.waiting or self.packing or self.flying:
+            if self.waiting:
+                with ThreadPoolExecutor(_PACKING) as self.packers, ThreadPoolExecutor(_IN_FLIGHT) as self.readers:
                     self._pack()
-                    if self.packing and len(self.flying) < _IN_FLIGHT:
-                        self._launch(*self.packing.popleft(), readers)
-                    else:
-                        self._land()
+                    self._fly(first)
+            else:  # threads take longer than one chunk
+                self._fly(first)
         finally:
             self._ground()
-            buffers.trim()
+            self.runner.device.buffers.trim()
         return self.doubts, self.intervals
 
-    def _pack(self) -> None:
-        while self.waiting and len(self.packing) < _PACKING:
-            piece, runner = self.waiting.popleft(), self.runner
-            arguments = (self.work, piece, runner.queues, runner.settings, runner.precision)
-            self.packing.append((piece, self.packers.submit(pack, *arguments)))
+    def _fly(self, first: slice) -> None:
+        self._launch(first, partial(self._packed, first))
+        while self.waiting or self.packing or self.flying:
+            self._pack()
+            if self.packing and len(self.flying) < _IN_FLIGHT:
+                piece, packing = self.packing.popleft()
+                self._launch(piece, packing.result)
+            elif self.flying:
+                self._land()
+            else:  # without packers: what is left of a chunk that did not fit
+                piece = self.waiting.popleft()
+                self._launch(piece, partial(self._packed, piece))
 
-    def _launch(self, piece: slice, packing: Future[Packed], readers: ThreadPoolExecutor) -> None:
+    def _packed(self, piece: slice) -> Packed:
+        runner = self.runner
+        return pack(self.work, piece, self.share, runner.queues, runner.settings, runner.precision)
+
+    def _pack(self) -> None:
+        while self.packers and self.waiting and len(self.packing) < _PACKING + 1:
+            piece = self.waiting.popleft()
+            self.packing.append((piece, self.packers.submit(self._packed, piece)))
+
+    def _launch(self, piece: slice, packing: Callable[[], Packed]) -> None:
         try:
-            packed = packing.result()
+            packed = packing()
             flight = self.runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):
@@ -107,10 +127,11 @@ class _Pipeline:
             self._make_room(piece, error)
             return
         self.outcome.cells_computed += packed.cells
-        self.flying.append(readers.submit(flight.collect, self.outcome.log10, self.outcome.unsafe))
+        arguments = (self.outcome.log10, self.outcome.unsafe, self.work.least)
+        self.flying.append(self.readers.submit(flight.collect, *arguments).result if self.readers else partial(flight.collect, *arguments))
 
     def _land(self) -> None:
-        landed = self.flying.popleft().result()
+        landed = self.flying.popleft()()
         self.doubts |= landed.doubts
         self.intervals += landed.times
 

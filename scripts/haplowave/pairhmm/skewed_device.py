@@ -142,17 +142,18 @@ class Flight:
     def __init__(self, chunk: Chunk, log10s: cl.Buffer, doubts: cl.Buffer, wide: np.dtype, steep: np.ndarray | None = None):
         self.chunk, self._log10s, self._doubts, self._wide, self._steep = chunk, log10s, doubts, wide, steep
 
-    def collect(self, log10: np.ndarray, unsafe: np.ndarray) -> Landed:
-        """Wait, and fill these arrays at the chunk's place."""
+    def collect(self, log10: np.ndarray, unsafe: np.ndarray, least: float) -> Landed:
+        """Wait, and fill these arrays at the chunk's place; likelihoods below `least` are unsafe."""
         chunk, values = self.chunk, log10[self.chunk.where]
         if values.dtype == self._wide:
             chunk.read(self._log10s, values)
         else:
             values[:] = chunk.read(self._log10s, np.empty(len(values), self._wide))
         landed = Landed(chunk.read(self._doubts, np.empty(DOUBTS, np.int32)), chunk.times())
-        np.isnan(values, out=unsafe[chunk.where])
+        doubted = unsafe[chunk.where]
+        np.logical_not(np.greater_equal(values, least, out=doubted), out=doubted)  # and so is what is no number
         if self._steep is not None:
-            unsafe[chunk.where] |= self._steep
+            doubted |= self._steep
         chunk.close()
         return landed
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import QUALITY_MASK, take
+from haplowave.pairhmm.model import QUALITY_MASK
 from haplowave.pairhmm.regions import Regions
+from haplowave.pairhmm.screening import check_lengths
 from haplowave.pairhmm.skewed_inputs import (
     DOUBTS,
     READ_BLOCK,
@@ -33,8 +35,9 @@ from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_FIRST_CHUNKS = (8, 4, 2)  # the first chunks are smaller by this, so that the device begins early
-_SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of them that is worth more
+_FIRST_CHUNKS = (4, 2)  # the first chunks are smaller by this, so that the device begins early
+_SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
+_LARGE = 1 << 20  # bases from which several threads look through the qualities
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
 
@@ -93,25 +96,27 @@ def halves(piece: slice) -> list[slice]:
     return [slice(piece.start, middle), slice(middle, piece.stop)]
 
 
-def pack(work: Work, piece: slice, queues: Queues, settings: Settings, precision: str) -> Packed:
-    """Everything that the pairs of `piece` need, on its way to the device."""
+def pack(work: Work, piece: slice, share: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
+    """Everything that the pairs of `piece` need, on its way to the device. share: look for equal reads."""
     chunk = Chunk(queues, piece)
     try:
-        return _packed(work, work.regions.part(piece.start, piece.stop), chunk, settings, precision)
+        return _packed(work, work.regions.part(piece.start, piece.stop), share, chunk, settings, precision)
     except BaseException:
         queues.uploads.finish()
         chunk.close()
         raise
 
 
-def _packed(work: Work, regions: Regions, chunk: Chunk, settings: Settings, precision: str) -> Packed:
+def _packed(work: Work, regions: Regions, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
     first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
     first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
     regions = Regions(np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1))
     reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
     rows, columns = reads.bases.lengths, haplotypes.lengths
+    if int(rows.min()) <= 0 or int(columns.min()) <= 0:
+        check_lengths(work.reads.bases, work.haplotypes)
     chosen = shapes(rows, columns, settings, precision)
-    kept, copies = _shared(regions, reads) if work.share_duplicates else (None, None)
+    kept, copies = _shared(regions, reads) if share else (None, None)
     units = short_units(regions, kept, chosen)
     return Packed(
         chunk=chunk,
@@ -150,10 +155,19 @@ def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.
 
 def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
     """Some of the reads: views where they are a slice. An array of qualities that is one value throughout has stride 0."""
-    arrays = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    quals = [_take(reads.bases, which, array).data for array in arrays]
-    quals = [np.broadcast_to(array[:1], array.shape) if is_uniform(array) else array for array in quals]
-    return Reads(_take(reads.bases, which, reads.bases.data), *quals)
+    bases = _take(reads.bases, which, reads.bases.data)
+    if isinstance(which, slice):
+        span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
+        quals = [array[span] for array in _quals(reads)]
+    else:
+        quals = [_take(reads.bases, which, array).data for array in _quals(reads)]
+    compute = pool().map if len(bases.data) > _LARGE else map
+    uniform = list(compute(is_uniform, quals))
+    return Reads(bases, *(np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(quals, uniform, strict=True)))
+
+
+def _quals(reads: Reads) -> tuple[np.ndarray, ...]:
+    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
 def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:
@@ -166,12 +180,24 @@ def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> 
     return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
 
 
+def worth_sharing(work: Work) -> bool:
+    """Whether equal reads are so many that to look for them saves time: some of the regions tell."""
+    spans = work.regions.spans[:: max(1, len(work.regions.spans) // _SAMPLED)]
+    region, read = Regions(spans).rows
+    if len(read) > _LARGE:
+        return True
+    begin = work.reads.bases.offsets[read]
+    same = representatives(begin, work.reads.bases.offsets[read + 1] - begin, (work.reads.bases.data, *_quals(work.reads)), region)
+    return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
+
+
 def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarray | None]:
     """(bool a read of a region: it is computed, `copies` as in Packed); None where all are."""
-    if len(regions.spans) > 2 * _SAMPLED and not _worthwhile(regions, reads):
-        return None, None
     region, read = regions.rows
-    same = _same(regions, reads)[read]
+    family = np.full(len(reads), -1)
+    family[read[::-1]] = region[::-1]
+    arrays = tuple(array for array in (reads.bases.data, *_quals(reads)) if array.strides != (0,))
+    same = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[read]
     first, _, _, haplotypes = regions.spans[region].T
     kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them
     if kept.all():
@@ -179,26 +205,6 @@ def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarr
     begin, dropped = regions.offsets[region], ~kept
     copies = np.stack([begin + (read - first) * haplotypes, begin + (same - first) * haplotypes, haplotypes, haplotypes], axis=1)
     return kept, copies[dropped].astype(np.uint32)
-
-
-def _same(regions: Regions, reads: Reads) -> np.ndarray:
-    """For each read the first one of its region that is equal."""
-    region, read = regions.rows
-    family = np.full(len(reads), -1)
-    family[read[::-1]] = region[::-1]
-    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    return representatives(reads.bases.offsets, tuple(array for array in arrays if array.strides != (0,)), family)
-
-
-def _worthwhile(regions: Regions, reads: Reads) -> bool:
-    """Whether some of the regions have enough equal reads: to look for them takes time, and only finding them saves any."""
-    some = Regions(regions.spans[:: len(regions.spans) // _SAMPLED])
-    _, read = some.rows
-    sample = np.unique(read)
-    first = np.searchsorted(sample, some.spans[:, 0])
-    taken = take(reads, sample)
-    same = _same(Regions(np.stack([first, *some.spans.T[1:]], axis=1)), taken)
-    return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
 
 
 def _long(

@@ -1,6 +1,7 @@
 """Parquet tables that are checked on read and appear complete or not at all."""
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ _KIND = b"haplowave_table"
 _VERSION = b"haplowave_version"
 _A_ROW_A_PAIR = ("distances", "likelihoods")
 _ROWS = 1 << 17  # of such a table in a row group, or more
+_TOGETHER = 1 << 17  # rows of a single column that are read at once
 _FEW_BYTES = 4  # a row group with fewer bytes a row of a column repeats a few values
 
 
@@ -160,17 +162,21 @@ class TableRows:
         return self._local.file
 
     def groups(self, column: str) -> Iterator[np.ndarray]:
-        """One column, a row group at a time; row groups without rows are left out."""
-        for index in range(self._metadata.num_row_groups):
-            values = self._file().read_row_group(index, columns=[column], use_threads=False).column(column).to_numpy()
-            if len(values):
-                yield values
+        """One column, a row group at a time (several are read together); row groups without rows are left out."""
+        first = 0
+        while first < len(self._starts) - 1:
+            last = max(first + 1, int(np.searchsorted(self._starts, self._starts[first] + _TOGETHER, side="right")) - 1)
+            values = self._file().read_row_groups(range(first, last), columns=[column]).column(column).to_numpy()
+            for begin, end in itertools.pairwise((self._starts[first : last + 1] - self._starts[first]).tolist()):
+                if end > begin:
+                    yield values[begin:end]
+            first = last
 
     def read(self, rows: slice) -> pa.Table:
         """The rows start..stop."""
         first = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
         last = int(np.searchsorted(self._starts, rows.stop, side="left"))
-        table = self._file().read_row_groups(range(first, max(first, last)), columns=self._columns, use_threads=False)
+        table = self._file().read_row_groups(range(first, max(first, last)), columns=self._columns)
         return table.slice(rows.start - int(self._starts[first]), rows.stop - rows.start)
 
 
