@@ -2,8 +2,10 @@
 
 `lengths`: equal lengths, both precisions (their Figs. 6-9). `columns`: columns a lane (Fig. 5). `sets`: the 10s set (Table 2) with
 `--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count. `few`: 8 pairs of 100 kb
-that must fill the device. `command`: the step reads -> likelihoods, tables on disk in and out.
-seconds and gcups are those of the kernel that computes the cells; call_gcups counts the whole call with transfers and host work.
+that must fill the device. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included.
+`command`: the step reads -> likelihoods, tables on disk in and out.
+seconds and gcups are those of the kernel that computes the cells, in `call` and `command` those of the whole; call_gcups those of the
+engine's call.
 """
 
 import argparse
@@ -33,13 +35,15 @@ _COLUMNS += ("unsafe", "largest_error")
 _LENGTHS = tuple(2**n for n in range(5, 18))
 _CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
 _COPIES = 64
+_EXPERIMENTS = ("lengths", "columns", "regions", "few", "sets", "call", "command")
+_ILLUMINA = (151, 400)  # read and haplotype length
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags of this suite."""
     parser.add_argument("--kernel", action="append", choices=("skewed", "rowwise", "lanes"), help="only this kernel (repeatable)")
     parser.add_argument("--precision", action="append", choices=("fp32", "fp64"), help="only this precision (repeatable)")
-    parser.add_argument("--experiment", action="append", help="only this one: lengths, columns, regions, few, sets, command (repeatable)")
+    parser.add_argument("--experiment", action="append", help="only this one (repeatable)")
     parser.add_argument("--longest", type=int, default=None, help="longest of the equal lengths (default: 131072; 4096 on a CPU)")
     parser.add_argument("--text", action="append", default=[], metavar="FILE", help="also the testcases of this file, and 64 copies of it")
     parser.add_argument(
@@ -67,13 +71,18 @@ def run(arguments: argparse.Namespace) -> list[Record]:
         for kernel in kernels:
             for precision in precisions:
                 records += _shown(measure(made, kernel, precision))
+    if _wanted(arguments, "call"):
+        from haplowave.benchmark.pairhmm_command import measure_call
+
+        for made in _called(arguments, cells, gpu):
+            records += _shown(measure_call(device, made, measure.rounds))
     if _wanted(arguments, "columns") and "skewed" in kernels and gpu:
         for precision in precisions:
             records += _columns(measure, precision, cells)
     if _wanted(arguments, "command"):
         from haplowave.benchmark.pairhmm_command import measure_command
 
-        records += _shown(measure_command(device, 151, 400, int(cells * (8 if gpu else 1) / 151 / 400), 1 << 18, measure.rounds))
+        records += _shown(measure_command(device, *_ILLUMINA, _illumina_pairs(cells, gpu), 1 << 18, measure.rounds))
     print_table(records, _COLUMNS)
     if arguments.plots:
         from haplowave.benchmark.pairhmm_plots import draw
@@ -83,7 +92,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
 
 
 def _wanted(arguments: argparse.Namespace, name: str) -> bool:
-    return name in (arguments.experiment or ("lengths", "columns", "regions", "few", "sets", "command"))
+    return name in (arguments.experiment or _EXPERIMENTS)
 
 
 def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
@@ -93,18 +102,31 @@ def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Se
             # longer ones need many pairs to fill a device, but not more time than is sensible
             yield equal_lengths("lengths", length, length, max(32 if gpu and not arguments.quick else 4, int(cells / length**2)))
     if _wanted(arguments, "regions"):
-        yield regions(151, 400, int(cells * (8 if gpu else 1) / 151 / 400))
+        yield regions(*_ILLUMINA, _illumina_pairs(cells, gpu))
     if _wanted(arguments, "few") and gpu and not arguments.quick:
         yield equal_lengths("few long", 100_000, 100_000, 8)
     if _wanted(arguments, "sets"):
-        for path in arguments.text:
-            yield text_set(path)
-            if gpu:
-                yield text_set(path, _COPIES)
-        for paths in arguments.tables:
-            yield table_set(*paths)
-            if gpu:
-                yield table_set(*paths, _COPIES)
+        yield from _real(arguments, gpu)
+
+
+def _called(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
+    yield regions(*_ILLUMINA, _illumina_pairs(cells, gpu))
+    yield from _real(arguments, gpu)
+
+
+def _illumina_pairs(cells: float, gpu: bool) -> int:
+    return int(cells * (8 if gpu else 1) / np.prod(_ILLUMINA))
+
+
+def _real(arguments: argparse.Namespace, gpu: bool) -> Iterator[Set]:
+    for path in arguments.text:
+        yield text_set(path)
+        if gpu:
+            yield text_set(path, _COPIES)
+    for paths in arguments.tables:
+        yield table_set(*paths)
+        if gpu:
+            yield table_set(*paths, _COPIES)
 
 
 def _columns(measure: "_Measure", precision: str, cells: float) -> Iterator[Record]:
@@ -148,7 +170,7 @@ class _Measure:
             "precision": precision,
             "read_length": made.rows,
             "haplotype_length": made.columns,
-            "pairs": len(made.work.pairs),
+            "pairs": len(made.work),
             "seconds": seconds,
             "gcups": cells / seconds / 1e9,
             "peak_percent": 100 * cells / seconds * OPERATIONS_A_CELL / self.peaks[precision],
@@ -163,11 +185,10 @@ class _Measure:
 def _largest_error(made: Set, outcome) -> float:
     """Largest difference of log10 to the oracle among the first pairs that are safe; -1 where none is small enough to be checked."""
     from haplowave.pairhmm import ENGINES
-    from haplowave.pairhmm.engines import Work
 
     count = min(int(_CHECKED_CELLS / (made.rows * made.columns)), 20)
     which = np.flatnonzero(~outcome.unsafe)[:count]
     if not len(which):
         return -1.0
-    expected = ENGINES["reference"](Work(made.work.reads, made.work.haplotypes, made.work.pairs[which]), None, "fp64").log10
+    expected = ENGINES["reference"](made.work.of(made.work.pairs_at(which)), None, "fp64").log10
     return float(np.abs(outcome.log10[which] - expected).max())

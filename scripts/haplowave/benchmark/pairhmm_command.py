@@ -1,4 +1,4 @@
-"""The whole step reads -> likelihoods: tables on disk in, table on disk out, on Illumina-like regions."""
+"""What a user waits for: a whole call, from arrays to likelihoods, and the step reads -> likelihoods, from tables to table."""
 
 import itertools
 import tempfile
@@ -7,13 +7,36 @@ from pathlib import Path
 
 import numpy as np
 
-from haplowave.benchmark.pairhmm_sets import regions
+from haplowave.benchmark.pairhmm_sets import Set, regions
 from haplowave.benchmark.records import Record
 from haplowave.opencl import Device
 from haplowave.sequences import Sequences
 
 _READS, _HAPLOTYPES = 64, 8
 _REGIONS_A_ROW_GROUP = 64
+
+
+def measure_call(device: Device, made: Set, rounds: int) -> Record:
+    """A record of `log10_likelihoods` on `made`; `seconds` is the best wall time. Equal reads are not shared: copies of a set are."""
+    from haplowave.pairhmm import log10_likelihoods
+
+    work, seconds = made.work, float("inf")
+    for _ in range(rounds):
+        began = time.perf_counter()
+        result = log10_likelihoods(work.reads, work.haplotypes, work.given, device=device, share_duplicates=False)
+        seconds = min(seconds, time.perf_counter() - began)
+    return {
+        "experiment": f"call: {made.experiment}",
+        "device": device.name,
+        "kernel": "auto",
+        "precision": "auto",
+        "read_length": made.rows,
+        "haplotype_length": made.columns,
+        "pairs": len(work),
+        "seconds": seconds,
+        "gcups": result.cells / seconds / 1e9,
+        "kernel_seconds": result.kernel_seconds,
+    }
 
 
 def measure_command(device: Device, rows: int, columns: int, pairs: int, batch_size: int, rounds: int) -> Record:

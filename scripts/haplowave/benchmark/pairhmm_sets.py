@@ -5,7 +5,8 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from haplowave.benchmark.pairhmm_cpu_sets import tables, testcases
+from haplowave.benchmark.pairhmm_cpu_sets import Pairs, tables, testcases
+from haplowave.pairhmm import Regions
 from haplowave.pairhmm.engines import Work
 from haplowave.sequences import Reads, Sequences
 
@@ -27,10 +28,9 @@ def equal_lengths(experiment: str, rows: int, columns: int, pairs: int, seed: in
     rng = np.random.default_rng(seed)
     haplotypes = ceil(sqrt(pairs))
     reads = ceil(pairs / haplotypes)
-    index = np.arange(pairs)
     founder = _BASES[rng.integers(0, 4, max(rows, columns))]
     made = _copies(rng, founder[:columns], haplotypes), _copies(rng, founder[:rows], reads)
-    work = Work(_reads(rng, made[1]), made[0], np.stack(np.divmod(index, haplotypes), axis=1), share_prefixes=False)
+    work = Work(_reads(rng, made[1]), made[0], Regions.from_counts([reads], [haplotypes]).part(0, pairs), share_prefixes=False)
     return Set(experiment, rows, columns, work)
 
 
@@ -42,33 +42,34 @@ def regions(rows: int, columns: int, pairs: int, reads: int = 64, haplotypes: in
     begin = rng.integers(0, columns - rows + 1, (count, reads))
     cut = np.take_along_axis(founders[:, None, :], begin[:, :, None] + np.arange(rows), axis=2)
     made = [_flat(_with_errors(rng, item)) for item in (cut.reshape(-1, rows), np.repeat(founders, haplotypes, axis=0))]
-    read, haplotype = np.divmod(np.arange(reads * haplotypes), haplotypes)
-    region = np.arange(count)[:, None]
-    index = np.stack([(region * reads + read).ravel(), (region * haplotypes + haplotype).ravel()], axis=1)
-    return Set("regions", rows, columns, Work(_reads(rng, made[0]), made[1], index, share_prefixes=False))
+    pairs_of = Regions.from_counts(np.full(count, reads), np.full(count, haplotypes))
+    return Set("regions", rows, columns, Work(_reads(rng, made[0]), made[1], pairs_of, share_prefixes=False))
 
 
 def text_set(path: str, copies: int = 1) -> Set:
     """The testcases of a file, with its reads `copies` times."""
     pairs = testcases(path)
-    index = np.tile(pairs.pairs, (copies, 1))
-    index[:, 0] += np.repeat(np.arange(copies) * len(pairs.reads), len(pairs.pairs))
-    work = Work(_tiled_reads(pairs.reads, copies), pairs.haplotypes, index, share_prefixes=False)
+    work = Work(_tiled_reads(pairs.reads, copies), pairs.haplotypes, _tiled_regions(pairs, copies, 0), share_prefixes=False)
     return _of_any_length(_name(path.rsplit("/", 1)[-1], copies), work)
 
 
 def table_set(haplotypes: str, reads: str, copies: int = 1) -> Set:
     """All pairs of the regions of two tables, `copies` times over."""
     pairs = tables(haplotypes, reads)
-    index = np.tile(pairs.pairs, (copies, 1)) + np.repeat(
-        np.arange(copies)[:, None] * [len(pairs.reads), len(pairs.haplotypes)], len(pairs.pairs), axis=0
-    )
-    work = Work(_tiled_reads(pairs.reads, copies), _tiled(pairs.haplotypes, copies), index, share_prefixes=False)
+    given = _tiled_regions(pairs, copies, len(pairs.haplotypes))
+    work = Work(_tiled_reads(pairs.reads, copies), _tiled(pairs.haplotypes, copies), given, share_prefixes=False)
     return _of_any_length(_name(pairs.name, copies), work)
 
 
 def _name(name: str, copies: int) -> str:
     return name + (f" x{copies}" if copies > 1 else "")
+
+
+def _tiled_regions(pairs: Pairs, copies: int, haplotypes: int) -> Regions:
+    """The testcases `copies` times, each copy with reads of its own and with haplotypes that many further on."""
+    spans = Regions.from_counts(*np.transpose(pairs.testcases)).spans
+    steps = np.arange(copies)[:, None, None] * np.array([len(pairs.reads), 0, haplotypes, 0])
+    return Regions((spans + steps).reshape(-1, 4))
 
 
 def _tiled(sequences: Sequences, copies: int) -> Sequences:
@@ -81,8 +82,8 @@ def _tiled_reads(reads: Reads, copies: int) -> Reads:
 
 
 def _of_any_length(name: str, work: Work) -> Set:
-    rows, columns = work.reads.bases.lengths[work.pairs[:, 0]], work.haplotypes.lengths[work.pairs[:, 1]]
-    return Set(name, int(rows.mean()), int(columns.mean()), work)
+    read, haplotype = work.regions.indices()
+    return Set(name, int(work.reads.bases.lengths[read].mean()), int(work.haplotypes.lengths[haplotype].mean()), work)
 
 
 def _copies(rng: np.random.Generator, sequence: np.ndarray, count: int) -> Sequences:

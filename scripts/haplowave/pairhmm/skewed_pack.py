@@ -69,6 +69,8 @@ def pieces(work: Work, size: int) -> list[slice]:
     first_read, reads, first_haplotype, haplotypes = regions.spans.T
     bases = _A_BASE * (rows[first_read + reads] - rows[first_read]) + columns[first_haplotype + haplotypes] - columns[first_haplotype]
     cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
+    if cost[-1] <= size:
+        return [slice(0, len(work))]
     sizes = [size // smaller for smaller in _FIRST_CHUNKS]
     left = int(cost[-1]) - sum(sizes)
     sizes = sizes + [left / max(1, round(left / size))] * max(1, round(left / size)) if left > 0 else [int(cost[-1])]
