@@ -122,6 +122,9 @@ def tables_page() -> str:
         "reference) × 2³² + start of the region: it does not depend on how the genome was cut into chunks, and sorting by it sorts by "
         "position. Rows are sorted by `region_id`, then `read_id`, then `hap_id`, and a region never straddles two row groups, so that "
         "a table can be read region by region in little memory. Text columns of few values are dictionary-encoded.",
+        "`distances` and `likelihoods`, which have a row a pair, are compressed with LZ4 (the codec LZ4_RAW) and have statistics of "
+        "`region_id` alone; likelihoods are split into streams of bytes (BYTE_STREAM_SPLIT), and a row group has 131,072 rows or more. "
+        "Other tables are compressed with ZSTD. Any reader of Parquet 2.9 or newer reads them.",
         "`python scripts/export.py TABLE.parquet` prints any of them as TSV: events as `pos:ref>alt`, qualities as FASTQ writes them.",
     ]
     for name in SCHEMAS:
