@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from long_pairs import expected_distances, mutate, string_pairs
 
 from devices import DEVICE
-from haplowave.distance import anchors, auto, bitparallel_tiles, checkpoint, distance, shared_sweep, wavefront
+from haplowave.distance import align, anchors, auto, bitparallel_tiles, checkpoint, cigar, distance, shared_sweep, wavefront
+from haplowave.distance.hirschberg import operations
 from haplowave.distance.planes import command_queue, upload
 from haplowave.distance.reference import edit_distance
 from haplowave.distance.strategies import Problem
@@ -213,6 +214,45 @@ def test_pairs_that_one_device_does_as_fast_are_not_shared(device, monkeypatch):
     assert distance(a, near, device=device, others=[Device(device.device)]).distance == edit_distance(a, near)
     with pytest.raises(TypeError):
         distance(a, b, device=device, others=[Device(device.device)])
+
+
+@pytest.mark.parametrize(("letters", "count"), [(4, 4), (2, 2), (200, 8)])
+def test_strings_longer_than_a_buffer(monkeypatch, letters, count):
+    """Planes lie in several buffers, slices are staged again, kept borders and steps of a path come in parts."""
+    rng = np.random.default_rng(letters)
+    a = rng.integers(0, letters, 100_000).astype(np.uint8)
+    b = mutate(rng, np.concatenate([a[:60_000], a[63_000:]]), 0.03, letters).astype(np.uint8)
+    alone = Device(select(DEVICE).device)
+    expected = distance(a, b, device=alone).distance
+    device = Device(alone.device)
+    device.max_allocation = {4: 20_000, 2: 16_500, 200: 54_000}[letters]
+    device.global_memory = 200_000
+    monkeypatch.setattr(anchors, "MOST_SAMPLES", 600)
+    made, allowed = cl.Buffer, device.max_allocation
+
+    def limited(context, flags, size=0, hostbuf=None):
+        assert (size or hostbuf.nbytes) <= allowed
+        return made(context, flags, size, hostbuf=hostbuf) if hostbuf is not None else made(context, flags, size)
+
+    monkeypatch.setattr(cl, "Buffer", limited)
+    planes = upload(device, command_queue(device), a, b)
+    assert len(planes.a) == len(planes.b) == count
+    allowed += 25_100 if device.kind == "gpu" else 0  # rows of two sweeps side by side
+    assert bitparallel_tiles.bitparallel(Problem(a, b, device)) == expected
+    monkeypatch.setattr(cl, "Buffer", made)  # 32 leaves of a path take 2 MB, whatever the strings
+    runs = cigar.runs(operations(device, planes, anchors.whole(planes)))
+    assert cigar.replay(runs, a, b)
+    assert runs.edits == expected
+    assert {name: function(Problem(a, b, device)) for name, function in ANY_DEVICE.items()} == dict.fromkeys(ANY_DEVICE, expected)
+    assert align(a, b, device=device).distance == expected
+
+
+def test_strings_that_no_number_of_buffers_holds():
+    device = Device(select(DEVICE).device)
+    device.max_allocation = 9_000
+    a = np.arange(40_000, dtype=np.int64).astype(np.uint8)
+    with pytest.raises(UserError, match=r"strings of up to 40000 symbols: too long for .*, whose largest buffer has 9000 bytes"):
+        distance(a, a[:30_000], device=device)
 
 
 class KilledError(Exception):

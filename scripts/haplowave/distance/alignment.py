@@ -13,7 +13,7 @@ from haplowave.distance.cpu_align import cpu_runs
 from haplowave.distance.hirschberg import operations
 from haplowave.distance.long import symbols
 from haplowave.distance.planes import command_queue, upload
-from haplowave.distance.strategies import Problem, find
+from haplowave.distance.strategies import Problem, find, has_cpu_programs
 from haplowave.opencl import Device, device_failures, select
 
 
@@ -65,13 +65,13 @@ def align(
 
 def _runs(problem: Problem) -> cigar.Runs:
     device = problem.device
-    if device.kind != "cpu":
+    if not has_cpu_programs(device, problem.longest):
         return any_device_runs(problem)
     if (path := cpu_runs(problem)) is not None:
         return path
     # its own programs for distances are faster than sweeps that stop halfway
     planes = upload(device, command_queue(device), problem.a, problem.b)
-    pieces, found = cut(device, planes), find("auto", device)(problem)
+    pieces, found = cut(device, planes), find("auto", device, problem.longest)(problem)
     problem.notes["strategy"] = "bitparallel"
     return cigar.runs(operations(device, planes, pieces, found, problem.count))
 

@@ -67,15 +67,15 @@ def anchors(device: Device, planes: Planes, most: int) -> np.ndarray:
     table, hits, where = (cl.Buffer(context, cl.mem_flags.READ_WRITE, count) for count in (size * 4, samples * 4, samples * 8))
     cl.enqueue_fill_buffer(queue, table, np.uint32(0), 0, size * 4)
     cl.enqueue_fill_buffer(queue, hits, np.uint32(0), 0, samples * 4)
-    program = device.build("distance_anchors.cl", {"BITS": planes.bits, "SEED": SEED, **({"NVIDIA": 1} if device.is_nvidia else {})})
+    program = device.build("distance_anchors.cl", planes.defines(device) | {"SEED": SEED})
     group = 128 if device.kind == "gpu" else 16
     mask = np.uint32(size - 1)
     kernel_of(program, "sample")(
-        queue, (_whole(samples, group),), (group,), planes.a, np.int64(spacing), np.uint32(samples), table, mask, hits
+        queue, (_whole(samples, group),), (group,), *planes.a, np.int64(spacing), np.uint32(samples), table, mask, hits
     )
     positions = n - SEED
     kernel_of(program, "scan")(
-        queue, (_whole(positions, group),), (group,), planes.a, planes.b, np.int64(spacing), np.int64(positions), table, mask, hits, where
+        queue, (_whole(positions, group),), (group,), *planes.a, *planes.b, np.int64(spacing), np.int64(positions), table, mask, hits, where
     )
     counted, found = np.empty(samples, np.uint32), np.empty(samples, np.int64)
     cl.enqueue_copy(queue, counted, hits)

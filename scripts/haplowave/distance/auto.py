@@ -13,7 +13,7 @@ import numpy as np
 from haplowave.distance.anchors import bound_matters, cut, whole
 from haplowave.distance.bitparallel_tiles import sweep_below
 from haplowave.distance.planes import Planes, command_queue, upload
-from haplowave.distance.strategies import CPU_STRATEGIES, Problem, register
+from haplowave.distance.strategies import CPU_STRATEGIES, Problem, has_cpu_programs, register
 from haplowave.distance.wavefront import KEEP_EVERY, Front
 from haplowave.opencl import Device
 
@@ -63,7 +63,7 @@ def auto(problem: Problem) -> int:
     if front is not None:
         return finish(problem, front, limit)
     problem.notes["strategy"] = "bitparallel"
-    if device.kind == "cpu" and "bitparallel" in CPU_STRATEGIES:
+    if has_cpu_programs(device, problem.longest) and "bitparallel" in CPU_STRATEGIES:
         return CPU_STRATEGIES["bitparallel"](problem)
     return sweep_below(problem, planes, int(pieces[:, 4].sum()))
 

@@ -6,10 +6,10 @@ import numpy as np
 import pyopencl as cl
 
 from haplowave.distance.alphabet import kernel, number_symbols, readable, recode
+from haplowave.distance.strategies import CPU_SLACK
 from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_tiles.cl"
-SLACK = 1 << 16  # bytes behind a text that a tile may read: more than a tile's rows or columns
 NO_LIMIT = 1 << 40
 
 
@@ -32,7 +32,7 @@ class Texts:
         numbers, symbols = number_symbols(device, [(self._held[0], self.m), (self._held[1], self.n)])
         self.planes = max(1, (symbols - 1).bit_length())
         self._held.append(readable(device, numbers))
-        self.a, self.b = (recode(device, self._held[i], length, self._held[2], SLACK) for i, length in ((0, self.m), (1, self.n)))
+        self.a, self.b = (recode(device, self._held[i], length, self._held[2], CPU_SLACK) for i, length in ((0, self.m), (1, self.n)))
         self.words = -(-self.m // 4096) * 64  # whole strips of any shape
         self.rows = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, self.words * self.planes * 8)
         pack = kernel(self.program(Shape(1, 64)), "pack")

@@ -83,8 +83,8 @@ def distance(
 
 def _function(strategy: str, problem: Problem) -> Strategy:
     if problem.checkpoint is None and not problem.others:
-        return find(strategy, problem.device)
+        return find(strategy, problem.device, problem.longest)
     if strategy not in ("auto", "bitparallel"):
         raise UserError(f"strategy '{strategy}': keeps no checkpoint and shares no devices; use bitparallel or auto")
     problem.notes["strategy"] = "bitparallel"
-    return bitparallel_tiles.bitparallel if problem.others else find("bitparallel", problem.device)
+    return bitparallel_tiles.bitparallel if problem.others else find("bitparallel", problem.device, problem.longest)

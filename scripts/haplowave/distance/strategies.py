@@ -39,6 +39,10 @@ class Problem:
     def count(self, cells: int) -> None:
         self.cells += cells
 
+    @property
+    def longest(self) -> int:
+        return max(len(self.a), len(self.b))
+
     def report(self, done: float, bound: int | None = None) -> None:
         if self.progress is not None:
             self.progress(done, bound)
@@ -48,6 +52,7 @@ Strategy = Callable[[Problem], int]
 
 STRATEGIES: dict[str, Strategy] = {}  # for any device
 CPU_STRATEGIES: dict[str, Strategy] = {}  # preferred where the device is a CPU
+CPU_SLACK = 1 << 16  # symbols that their tiles may read behind a string: more than a tile's rows or columns
 
 
 def register(name: str, *, cpu_only: bool = False) -> Callable[[Strategy], Strategy]:
@@ -65,9 +70,14 @@ def names(device: Device) -> list[str]:
     return sorted(STRATEGIES.keys() | (CPU_STRATEGIES.keys() if device.kind == "cpu" else set()))
 
 
-def find(name: str, device: Device) -> Strategy:
-    """The implementation of `name` for `device`. Raises UserError with the names there are."""
-    if device.kind == "cpu" and name in CPU_STRATEGIES:
+def has_cpu_programs(device: Device, longest: int) -> bool:
+    """Whether `device` is a CPU whose buffers hold strings of that length, a byte a symbol, as the strategies for CPUs want them."""
+    return device.kind == "cpu" and longest + CPU_SLACK <= device.max_allocation
+
+
+def find(name: str, device: Device, longest: int = 0) -> Strategy:
+    """The implementation of `name` for `device` and strings of up to `longest` symbols. Raises UserError with the names there are."""
+    if has_cpu_programs(device, longest) and name in CPU_STRATEGIES:
         return CPU_STRATEGIES[name]
     if name in STRATEGIES:
         return STRATEGIES[name]

@@ -99,10 +99,8 @@ class Sweep:
         self.rows_text, self.columns_text = (planes.b, planes.a) if swapped else (planes.a, planes.b)
         self.queue = planes.queue
         self.group = 64 if shape.lanes == 32 else 1
-        defines = {"LANES": shape.lanes, "K": shape.words, "BITS": planes.bits, "CHUNK": shape.chunk, "GROUP": self.group, "UNROLL": 2}
-        if device.is_nvidia:
-            defines["NVIDIA"] = 1
-        self.program = device.build("distance_tiles.cl", defines)
+        defines = {"LANES": shape.lanes, "K": shape.words, "CHUNK": shape.chunk, "GROUP": self.group, "UNROLL": 2}
+        self.program = device.build("distance_tiles.cl", planes.defines(device) | defines)
         self.m, self.n, self.whole_n, self.bound = (np.ascontiguousarray(self.tasks[:, field]) for field in (2, 3, 5, 6))
         self.strips = -(-self.m // shape.rows)
         self.keeping = Keeping.from_start(0, len(self.tasks)) if keeping is None else keeping
@@ -137,12 +135,13 @@ class Sweep:
         self.kept_words = cl.Buffer(context, flags, slots * self.shape.rows // 4)
         self.kept_scores = cl.Buffer(context, flags, slots * 8)
         cl.enqueue_fill_buffer(self.queue, self.kept_scores, np.int64(UNKNOWN), 0, slots * 8)
+        planes_used = (*self.rows_text, *self.columns_text)
         kernel = cl.Kernel(self.program, "tiles")
         kernel.set_args(
-            self.rows_text, self.columns_text, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP,
+            *planes_used, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP,
             np.int32(self.keeping.every), self.kept_words, self.kept_scores,
         )  # fmt: skip
-        self.kernel, self.launch_argument = kernel, 3 + len(sizes)
+        self.kernel, self.launch_argument = kernel, len(planes_used) + 1 + len(sizes)
 
     def limits(self, launches: np.ndarray, low: int = 0, high: int = EVERY_STRIP) -> tuple[np.ndarray, np.ndarray]:
         """First and last strip of each task (second axis) in these launches (shape (n, 1)), as the kernel has them."""
@@ -201,19 +200,13 @@ class Sweep:
 
     def meetings(self) -> np.ndarray:
         """int64 (pairs, 3), tasks 2p (forward) and 2p + 1 (backward): least sum where they meet, the row of it, the forward part of it."""
-        context = self.device.context
-        base = np.zeros(len(self.tasks), np.int64)
-        base[1:] = np.cumsum(self.m + 1)[:-1]
-        base_buffer = cl.Buffer(context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=base)
-        values = cl.Buffer(context, cl.mem_flags.READ_WRITE, int((self.m + 1).sum()) * 8)
-        pairs, parts = len(self.tasks) // 2, int(min(256, self.m.max() // 4096 + 1))
+        pairs, parts = len(self.tasks) // 2, int(min(256, self.strips.max() // 4 + 1))
         best = np.empty((pairs, parts, 3), np.int64)
-        best_buffer = cl.Buffer(context, cl.mem_flags.WRITE_ONLY, best.nbytes)
+        buffer = cl.Buffer(self.device.context, cl.mem_flags.WRITE_ONLY, best.nbytes)
         state = self.state
-        kernel_of(self.program, "last_column")(
-            self.queue, (int(self.strips.max()), len(self.tasks)), None,
-            self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], base_buffer, values,
+        kernel_of(self.program, "meetings")(
+            self.queue, (64 * parts, pairs), (64, 1),
+            self.problems, state["pv"], state["mv"], state["strip_score"], state["strip_last"], buffer,
         )  # fmt: skip
-        kernel_of(self.program, "meet")(self.queue, (64 * parts, pairs), (64, 1), self.problems, base_buffer, values, best_buffer)
-        cl.enqueue_copy(self.queue, best, best_buffer)
+        cl.enqueue_copy(self.queue, best, buffer)
         return best[np.arange(pairs), best[:, :, 0].argmin(axis=1)]

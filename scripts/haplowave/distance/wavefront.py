@@ -57,10 +57,8 @@ class Front:
         self._kernels = {group: self._kernel(group) for group in {self.wide, self.narrow}}
 
     def _kernel(self, group: int, name: str = "advance") -> cl.Kernel:
-        defines = {"BITS": self.planes.bits, "GROUP": group, "VALUE": "long" if self.value is np.int64 else "int"}
-        if self.device.is_nvidia:
-            defines["NVIDIA"] = 1
-        return kernel_of(self.device.build("distance_wavefront.cl", defines), name)
+        defines = {"GROUP": group, "VALUE": "long" if self.value is np.int64 else "int"}
+        return kernel_of(self.device.build("distance_wavefront.cl", self.planes.defines(self.device) | defines), name)
 
     def _range(self, radius: int) -> tuple[int, int]:
         """Diagonals worth computing up to `radius`, as far as the host knows."""
@@ -101,7 +99,7 @@ class Front:
             return
         self._reserve(first - group, last + group)
         groups = 1 if halo == 0 else -(-(last - first + 1) // (group - 2 * halo))
-        texts = (self.planes.a, self.planes.b, self.value(self.m), self.value(self.n))
+        texts = (*self.planes.a, *self.planes.b, self.value(self.m), self.value(self.n))
         where = (self.value(self._base), self.value(first), self.value(self.radius), np.int32(columns), np.int32(halo))
         self._kernels[group](self.queue, (groups * group,), (group,), *texts, *self._waves, *where, self.control)
         self._waves.reverse()
@@ -133,7 +131,7 @@ class Front:
         operation, matches = np.empty(count, np.uint8), np.empty(count, self.value)
         outputs = [cl.Buffer(context, cl.mem_flags.WRITE_ONLY, array.nbytes) for array in (operation, matches)]
         history = cl.Buffer(context, cl.mem_flags.READ_WRITE, (KEEP_EVERY + 1) * RETRACE_GROUP * self.width)
-        texts = (self.planes.a, self.planes.b, self.value(self.m), self.value(self.n))
+        texts = (*self.planes.a, *self.planes.b, self.value(self.m), self.value(self.n))
         stored = (self.store, offsets, firsts, sizes, radii, np.int32(len(waves)), self.value(self.distance or 0))
         self._kernel(RETRACE_GROUP, "retrace")(self.queue, (RETRACE_GROUP,), (RETRACE_GROUP,), *texts, *stored, history, *outputs)
         for array, buffer in zip((operation, matches), outputs, strict=True):

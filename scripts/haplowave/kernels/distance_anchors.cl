@@ -7,7 +7,7 @@
 
 #define REPEATED (1u << 30)
 
-inline ulong seed(__global const uint *restrict planes, long position) {
+inline ulong seed(TEXT_IN(planes), long position) {
     ulong key = 0;
 #pragma unroll
     for (int plane = 0; plane < BITS; plane++) {
@@ -22,16 +22,16 @@ inline uint slot_of(ulong key, uint mask) {
     return (uint)(key >> 32) & mask;
 }
 
-__kernel void sample(__global const uint *restrict a, const long spacing, const uint samples, __global uint *restrict table, const uint mask,
+__kernel void sample(TEXT(a), const long spacing, const uint samples, __global uint *restrict table, const uint mask,
                      __global uint *restrict hits) {
     const uint s = get_global_id(0);
     if (s >= samples) return;
-    const ulong key = seed(a, s * spacing);
+    const ulong key = seed(TEXT_OF(a), s * spacing);
     uint slot = slot_of(key, mask);
     for (;;) {
         const uint other = atomic_cmpxchg(&table[slot], 0u, s + 1);
         if (other == 0) return;
-        if (seed(a, (other - 1) * spacing) == key) {
+        if (seed(TEXT_OF(a), (other - 1) * spacing) == key) {
             atomic_or(&hits[other - 1], REPEATED);
             return;
         }
@@ -39,14 +39,14 @@ __kernel void sample(__global const uint *restrict a, const long spacing, const 
     }
 }
 
-__kernel void scan(__global const uint *restrict a, __global const uint *restrict b, const long spacing, const long positions,
+__kernel void scan(TEXT(a), TEXT(b), const long spacing, const long positions,
                    __global const uint *restrict table, const uint mask, __global uint *restrict hits, __global long *restrict where) {
     const long position = get_global_id(0);
     if (position >= positions) return;
-    const ulong key = seed(b, position);
+    const ulong key = seed(TEXT_OF(b), position);
     for (uint slot = slot_of(key, mask); table[slot]; slot = (slot + 1) & mask) {
         const uint s = table[slot] - 1;
-        if (seed(a, s * spacing) == key) {
+        if (seed(TEXT_OF(a), s * spacing) == key) {
             atomic_inc(&hits[s]);
             where[s] = position;
             return;

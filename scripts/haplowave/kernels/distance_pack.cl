@@ -34,14 +34,15 @@ __kernel void seen(__global const uchar *restrict text, const long length, __glo
         if (group_flags[index]) atomic_or(&flags[index], group_flags[index]);
 }
 
-// `text` is the slice of the string that starts at symbol 32 * first_word
+// `text` is the slice of the string that starts at symbol 32 * first_word; words low .. high - 1 of the string go to `planes`
 __kernel void pack(__global const uchar *restrict text, const long length, __global const uchar *restrict codes,
-                   __global uint *restrict planes, const long first_word) {
+                   __global uint *restrict planes, const long first_word, const long low, const long high) {
     __local uchar table[256];
     for (uint value = get_local_id(0); value < 256; value += get_local_size(0)) table[value] = codes[value];
     barrier(CLK_LOCAL_MEM_FENCE);
     const long word = get_global_id(0);
-    if (word * 32 >= length) return;
+    const long where = first_word + word - low;
+    if (word * 32 >= length || where < 0 || where >= high - low) return;
     uint out[BITS];
     for (int plane = 0; plane < BITS; plane++) out[plane] = 0;
     const int count = (int)min(32L, length - word * 32);
@@ -49,5 +50,5 @@ __kernel void pack(__global const uchar *restrict text, const long length, __glo
         const uint code = table[text[word * 32 + symbol]];
         for (int plane = 0; plane < BITS; plane++) out[plane] |= ((code >> plane) & 1u) << symbol;
     }
-    for (int plane = 0; plane < BITS; plane++) planes[(PAD + first_word + word) * BITS + plane] = out[plane];
+    for (int plane = 0; plane < BITS; plane++) planes[(PAD + where) * BITS + plane] = out[plane];
 }

@@ -127,7 +127,7 @@ inline void column(word rows[BITS][K], const word *symbol, word *pv, word *mv, w
         mh_out = (mh_out << 1) | (uint)(mh >> (W - 1));                          \
     }
 
-inline void load_rows(__global const uint *restrict a_planes, long at, int step, word rows[BITS][K]) {
+inline void load_rows(TEXT_IN(a_planes), long at, int step, word rows[BITS][K]) {
 #pragma unroll
     for (int k = 0; k < K; k++)
 #pragma unroll
@@ -144,7 +144,7 @@ inline void load_rows(__global const uint *restrict a_planes, long at, int step,
 
 // Sweeps `length` columns from the symbol at b_at on; pv, mv are the lane's state; returns the change of D along the lowest row (in the
 // last lane). border: whether the border words above are there; otherwise D rises by 1 a column. They are replaced by those below.
-inline long sweep_tile(__global const uint *restrict b_planes, long b_at, int step, int length, int lane, word rows[BITS][K], word *pv, word *mv,
+inline long sweep_tile(TEXT_IN(b_planes), long b_at, int step, int length, int lane, word rows[BITS][K], word *pv, word *mv,
                        bool border, __global uint *ph_border, __global uint *mh_border) {
     const int offset = LAG * (LANES - 1 - lane) - SKEW; // this lane's column in step 0
     const int blocks = (length + 31) / 32 + SKEW / 32, border_blocks = (length + 31) / 32;

@@ -9,7 +9,7 @@
 #include "distance_tile.cl"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void tiles(__global const uint *restrict a_planes, __global const uint *restrict b_planes, __global const long *restrict problems,
+void tiles(TEXT(a_planes), TEXT(b_planes), __global const long *restrict problems,
            __global word *restrict pv_all, __global word *restrict mv_all, __global long *restrict strip_score,
            __global int *restrict strip_last, __global long *restrict chunk_strip, __global long *restrict chunk_before,
            __global long *restrict chunk_after, __global uint *restrict border_ph, __global uint *restrict border_mh,
@@ -43,7 +43,7 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
     const int step = (int)problem[STEP];
     const long words_at = (strip * LANES + lane) * K;
     word rows[BITS][K], pv[K], mv[K];
-    load_rows(a_planes, problem[A_AT] + step * (a * ROWS + lane * K * W), step, rows);
+    load_rows(TEXT_OF(a_planes), problem[A_AT] + step * (a * ROWS + lane * K * W), step, rows);
 #pragma unroll
     for (int k = 0; k < K; k++) {
         pv[k] = has_left && c ? pv_all[words_at + k] : ALL_ONES;
@@ -74,7 +74,7 @@ void tiles(__global const uint *restrict a_planes, __global const uint *restrict
     }
     const long score_before = has_left ? left_score : above_before + ROWS;
     const long score = score_before
-        + sweep_tile(b_planes, problem[B_AT] + step * j0, step, length, lane, rows, pv, mv, has_above && a > 0, border_ph + chunk * BLOCKS,
+        + sweep_tile(TEXT_OF(b_planes), problem[B_AT] + step * j0, step, length, lane, rows, pv, mv, has_above && a > 0, border_ph + chunk * BLOCKS,
                      border_mh + chunk * BLOCKS);
 #pragma unroll
     for (int k = 0; k < K; k++) {
@@ -118,86 +118,42 @@ __kernel void corners(__global const long *restrict problems, __global const wor
     corner[which] = strip_last[strip] == (int)chunks - 1 ? value : UNKNOWN;
 }
 
-// values[row_base + i] = D[i, N_COLUMNS] of the swept part for i = 1..M_ROWS (UNKNOWN where pruned); row 0 is known to be N_COLUMNS
-__kernel void last_column(__global const long *restrict problems, __global const word *restrict pv_all, __global const word *restrict mv_all,
-                          __global const long *restrict strip_score, __global const int *restrict strip_last,
-                          __global const long *restrict row_base, __global long *restrict values) {
-    const int which = get_global_id(1);
-    __global const long *problem = problems + (long)which * FIELDS;
-    const long m = problem[M_ROWS], n = problem[N_COLUMNS];
-    const long strips = (m + ROWS - 1) / ROWS, chunks = chunks_of(problem);
-    const long a = get_global_id(0);
-    if (a == 0) values[row_base[which]] = n;
-    if (a >= strips) return;
-    const long strip = problem[STRIP_BASE] + a;
-    const bool known = strip_last[strip] == (int)chunks - 1;
-    long value = strip_score[strip];
-    long row = (a + 1) * ROWS;
-    for (int at = LANES * K - 1; at >= 0; at--) {
-        word pv = pv_all[strip * LANES * K + at], mv = mv_all[strip * LANES * K + at];
-        for (int bit = W - 1; bit >= 0; bit--) {
-            if (row <= m) values[row_base[which] + row] = known ? value : UNKNOWN;
-            value += (long)((mv >> bit) & 1) - (long)((pv >> bit) & 1);
-            row--;
-        }
-    }
-}
-
-// Problems 2 pair and 2 pair + 1; part q of `parts` of the rows: best[3 (pair * parts + q) + 0, 1, 2] = min over its rows i of
-// forward[i] + backward[m - i], the least such i, forward[i].
-__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void meet(__global const long *restrict problems, __global const long *restrict row_base, __global const long *restrict values,
-          __global long *restrict best) {
-    __local long least[64], where[64];
-    const int pair = get_group_id(1), part = get_group_id(0), parts = get_num_groups(0), lane = get_local_id(0);
-    const long m = problems[2L * pair * FIELDS + M_ROWS];
-    __global const long *forward = values + row_base[2 * pair], *backward = values + row_base[2 * pair + 1];
-    const long end = (m + 1) * (part + 1) / parts;
-    long value = UNKNOWN * 2, at = 0;
-    for (long i = (m + 1) * part / parts + lane; i < end; i += 64) {
-        const long sum = forward[i] + backward[m - i];
-        if (sum < value) {
-            value = sum;
-            at = i;
-        }
-    }
-    least[lane] = value;
-    where[lane] = at;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane) return;
-    for (int other = 1; other < 64; other++)
-        if (least[other] < value || (least[other] == value && where[other] < at)) {
-            value = least[other];
-            at = where[other];
-        }
-    best += 3L * (pair * parts + part);
-    best[0] = value;
-    best[1] = at;
-    best[2] = forward[at];
-}
-
-// A kept border: D[i, j] for i = 0..M_ROWS at the end of its chunk.
+// D[i, j] for i = 0..M_ROWS at one j: a kept border, or the end of a sweep.
 typedef struct {
-    __global const word *words; // of the first slot of the border
+    __global const word *pv, *mv; // of the first strip
     __global const long *scores;
-    long first, strips, j;
+    __global const int *last; // at the end: the chunk that a strip has come to
+    long stride, chunk, first, strips, j;
 } Border;
 
-inline Border border_of(__global const long *problem, __global const word *words, __global const long *scores, int every, long v) {
+inline Border kept_border(__global const long *problem, __global const word *words, __global const long *scores, int every, long v) {
     const long slot = problem[KEPT_BASE] + v * problem[KEPT_STRIPS], c = (v + 1) * every - problem[KEPT_PHASE] - 1;
-    Border border = {words + 2 * slot * LANES * K, scores + slot, first_strip(problem, c), problem[KEPT_STRIPS], chunk_begin(problem, c + 1)};
+    __global const word *pv = words + 2 * slot * LANES * K;
+    Border border = {pv, pv + LANES * K, scores + slot, 0, 2 * LANES * K, c, first_strip(problem, c), problem[KEPT_STRIPS],
+                     chunk_begin(problem, c + 1)};
     return border;
 }
 
+inline Border end_border(__global const long *problem, __global const word *pv_all, __global const word *mv_all,
+                         __global const long *strip_score, __global const int *strip_last) {
+    const long base = problem[STRIP_BASE], at = base * LANES * K;
+    Border border = {pv_all + at, mv_all + at, strip_score + base, strip_last + base, LANES * K, chunks_of(problem) - 1, 0,
+                     (problem[M_ROWS] + ROWS - 1) / ROWS, problem[N_COLUMNS]};
+    return border;
+}
+
+// D at the lowest row of a strip, UNKNOWN where it was pruned
 inline long score_of(const Border *border, long strip) {
-    return strip < border->first || strip >= border->first + border->strips ? UNKNOWN : border->scores[strip - border->first];
+    const long at = strip - border->first;
+    if (at < 0 || at >= border->strips || (border->last && border->last[at] != (int)border->chunk)) return UNKNOWN;
+    return border->scores[at];
 }
 
 // D in row i - D in row i - 1
 inline int rise(const Border *border, long i) {
-    const long strip = (i - 1) / ROWS, bit = (i - 1) % ROWS;
-    __global const word *pv = border->words + 2 * (strip - border->first) * LANES * K + bit / W;
-    return (int)((pv[0] >> (bit % W)) & 1) - (int)((pv[LANES * K] >> (bit % W)) & 1);
+    const long at = ((i - 1) / ROWS - border->first) * border->stride + (i - 1) % ROWS / W;
+    const int bit = (int)((i - 1) % W);
+    return (int)((border->pv[at] >> bit) & 1) - (int)((border->mv[at] >> bit) & 1);
 }
 
 inline long value_at(const Border *border, long i) {
@@ -205,49 +161,42 @@ inline long value_at(const Border *border, long i) {
     const long strip = (i - 1) / ROWS;
     long value = score_of(border, strip);
     if (value >= UNKNOWN) return UNKNOWN;
-    __global const word *pv = border->words + 2 * (strip - border->first) * LANES * K;
+    __global const word *pv = border->pv + (strip - border->first) * border->stride;
+    __global const word *mv = border->mv + (strip - border->first) * border->stride;
     const int row = (int)((i - 1) % ROWS), last = row / W;
-    for (int at = LANES * K - 1; at > last; at--) value -= (long)popcount(pv[at]) - (long)popcount(pv[LANES * K + at]);
+    for (int at = LANES * K - 1; at > last; at--) value -= (long)popcount(pv[at]) - (long)popcount(mv[at]);
     const word below = row % W == W - 1 ? 0 : ALL_ONES << (row % W + 1);
-    return value - (long)popcount(pv[last] & below) + (long)popcount(pv[LANES * K + last] & below);
+    return value - (long)popcount(pv[last] & below) + (long)popcount(mv[last] & below);
 }
 
-// Where an optimal path crosses kept borders. Two sweeps of a rectangle of `rows` rows, from opposite corners, meet at a border that both
-// kept; a group a border. entries: 6 longs each: problem and border of the first sweep, of the second, rows, cost of the rectangle.
-// best: 3 longs each: min over i of first[i] + second[rows - i], the least such i, first[i]. Least rows lie on one optimal path.
-__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void crossings(__global const long *restrict first_problems, __global const word *restrict first_words, __global const long *restrict first_scores,
-               __global const long *restrict second_problems, __global const word *restrict second_words,
-               __global const long *restrict second_scores, const int every, __global const long *restrict entries, __global long *restrict best) {
-    __local long least[64], where[64], values[64];
+// best: 3 longs: min over rows i in strips from .. to - 1 (and 0 with the first) of first[i] + second[rows - i], the least such i,
+// first[i]; what exceeds `cost` may be missed. By a group of 64.
+inline void cross_borders(const Border *first, const Border *second, long rows, long cost, long from, long to, __local long *least,
+                          __local long *where, __local long *values, __global long *restrict best) {
     const int lane = get_local_id(0);
-    entries += 6L * get_group_id(0);
-    const Border first = border_of(first_problems + entries[0] * FIELDS, first_words, first_scores, every, entries[1]);
-    const Border second = border_of(second_problems + entries[2] * FIELDS, second_words, second_scores, every, entries[3]);
-    const long rows = entries[4], cost = entries[5];
     long value = 2 * UNKNOWN, at = 0, found = 0;
-    for (long strip = first.first; strip < first.first + first.strips && strip * ROWS < rows; strip++) {
-        const long score = score_of(&first, strip);
+    for (long strip = from; strip < to && strip * ROWS < rows; strip++) {
+        const long score = score_of(first, strip);
         if (score >= UNKNOWN) continue;
-        const long highest = rows - strip * ROWS, lowest = max(0L, rows - (strip + 1) * ROWS); // rows of the second sweep
+        const long highest = rows - strip * ROWS, lowest = max(0L, rows - (strip + 1) * ROWS); // rows of the second
         long other = UNKNOWN;
-        for (long s = max(0L, lowest - 1) / ROWS; s <= (highest - 1) / ROWS; s++) other = min(other, score_of(&second, s));
-        if (lowest == 0) other = min(other, second.j + ROWS);
+        for (long s = max(0L, lowest - 1) / ROWS; s <= (highest - 1) / ROWS; s++) other = min(other, score_of(second, s));
+        if (lowest == 0) other = min(other, second->j + ROWS);
         if (other >= UNKNOWN || score + other - 2 * ROWS > cost) continue;
         const long end = min(rows, strip * ROWS + (lane + 1) * (ROWS / 64)), begin = strip * ROWS + lane * (ROWS / 64) + (strip || lane);
         if (begin > end) continue;
-        long ahead = value_at(&first, end), behind = value_at(&second, rows - end);
+        long ahead = value_at(first, end), behind = value_at(second, rows - end);
         for (long i = end;; i--) {
-            const long sum = (i ? ahead : first.j) + behind;
+            const long sum = (i ? ahead : first->j) + behind;
             if (sum < value || (sum == value && i < at)) {
                 value = sum;
                 at = i;
-                found = i ? ahead : first.j;
+                found = i ? ahead : first->j;
             }
             if (i == begin) break;
-            ahead -= rise(&first, i);
+            ahead -= rise(first, i);
             const long j = rows - i + 1;
-            behind = (j - 1) % ROWS == 0 ? value_at(&second, j) : behind >= UNKNOWN ? UNKNOWN : behind + rise(&second, j);
+            behind = (j - 1) % ROWS == 0 ? value_at(second, j) : behind >= UNKNOWN ? UNKNOWN : behind + rise(second, j);
         }
     }
     least[lane] = value;
@@ -258,8 +207,35 @@ void crossings(__global const long *restrict first_problems, __global const word
     int winner = 0;
     for (int other = 1; other < 64; other++)
         if (least[other] < least[winner] || (least[other] == least[winner] && where[other] < where[winner])) winner = other;
-    best += 3L * get_group_id(0);
     best[0] = least[winner];
     best[1] = where[winner];
     best[2] = values[winner];
+}
+
+// Where problems 2 pair (forward) and 2 pair + 1 (backward) meet: best[pair][part], a part of the strips each.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void meetings(__global const long *restrict problems, __global const word *restrict pv_all, __global const word *restrict mv_all,
+              __global const long *restrict strip_score, __global const int *restrict strip_last, __global long *restrict best) {
+    __local long least[64], where[64], values[64];
+    const long pair = get_group_id(1), part = get_group_id(0), parts = get_num_groups(0);
+    __global const long *problem = problems + 2 * pair * FIELDS;
+    const Border forward = end_border(problem, pv_all, mv_all, strip_score, strip_last);
+    const Border backward = end_border(problem + FIELDS, pv_all, mv_all, strip_score, strip_last);
+    cross_borders(&forward, &backward, problem[M_ROWS], problem[BOUND], forward.strips * part / parts, forward.strips * (part + 1) / parts, least,
+                  where, values, best + 3 * (pair * parts + part));
+}
+
+// Where an optimal path crosses kept borders. Two sweeps of a rectangle of `rows` rows, from opposite corners, meet at a border that both
+// kept; a group a border. entries: 6 longs each: problem and border of the first sweep, of the second, rows, cost of the rectangle.
+// best: 3 longs each. The least rows of all borders lie on one optimal path.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void crossings(__global const long *restrict first_problems, __global const word *restrict first_words, __global const long *restrict first_scores,
+               __global const long *restrict second_problems, __global const word *restrict second_words,
+               __global const long *restrict second_scores, const int every, __global const long *restrict entries, __global long *restrict best) {
+    __local long least[64], where[64], values[64];
+    entries += 6L * get_group_id(0);
+    const Border first = kept_border(first_problems + entries[0] * FIELDS, first_words, first_scores, every, entries[1]);
+    const Border second = kept_border(second_problems + entries[2] * FIELDS, second_words, second_scores, every, entries[3]);
+    cross_borders(&first, &second, entries[4], entries[5], first.first, first.first + first.strips, least, where, values,
+                  best + 3L * get_group_id(0));
 }

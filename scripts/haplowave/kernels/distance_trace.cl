@@ -10,7 +10,7 @@
 
 #define WORDS (LEAF / 64)
 
-__kernel void trace(__global const uint *restrict a, __global const uint *restrict b, __global const long *restrict leaves, const int count,
+__kernel void trace(TEXT(a), TEXT(b), __global const long *restrict leaves, const int count,
                     __global const long *restrict bases, __global ulong *restrict kept, __global uchar *restrict steps) {
     const int leaf = get_global_id(0);
     if (leaf >= count) return;
@@ -24,14 +24,14 @@ __kernel void trace(__global const uint *restrict a, __global const uint *restri
         if (word >= words) break;
 #pragma unroll
         for (int plane = 0; plane < BITS; plane++)
-            rows[plane][word] = (ulong)plane_word(a, plane, a_at + 64 * word) | (ulong)plane_word(a, plane, a_at + 64 * word + 32) << 32;
+            rows[plane][word] = (ulong)plane_word(TEXT_OF(a), plane, a_at + 64 * word) | (ulong)plane_word(TEXT_OF(a), plane, a_at + 64 * word + 32) << 32;
         KEPT(0, word, 0) = pv[word] = ~0UL;
         KEPT(0, word, 1) = mv[word] = 0;
     }
     for (int j = 0; j < n; j++) {
         ulong symbol[BITS];
 #pragma unroll
-        for (int plane = 0; plane < BITS; plane++) symbol[plane] = 0UL - (ulong)(plane_word(b, plane, b_at + j) & 1u);
+        for (int plane = 0; plane < BITS; plane++) symbol[plane] = 0UL - (ulong)(plane_word(TEXT_OF(b), plane, b_at + j) & 1u);
         ulong hp = 1, hm = 0;
 #pragma unroll
         for (int word = 0; word < WORDS; word++) {
@@ -59,7 +59,7 @@ __kernel void trace(__global const uint *restrict a, __global const uint *restri
             operation = 2;
         else if (i == 0)
             operation = 3;
-        else if (!(mismatches(a, b, a_at + i - 1, b_at + j - 1) & 1u))
+        else if (!(mismatches(TEXT_OF(a), TEXT_OF(b), a_at + i - 1, b_at + j - 1) & 1u))
             operation = 0;
         else {
             const int word = (i - 1) >> 6, bit = (i - 1) & 63;

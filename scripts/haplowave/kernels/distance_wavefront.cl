@@ -20,7 +20,7 @@
 
 // matching symbols of a from i, b from j, at most `limit`; looks at 32 symbols, then at 128 at a time, at most 32 + 128 * more.
 // `more` reports whether all of those matched, so that there may be more.
-inline VALUE matching(__global const uint *restrict a, __global const uint *restrict b, VALUE i, VALUE j, VALUE limit, int turns, bool *more) {
+inline VALUE matching(TEXT_IN(a), TEXT_IN(b), VALUE i, VALUE j, VALUE limit, int turns, bool *more) {
     *more = false;
     const uint different = mismatches(a, b, i, j);
     if (different) return min(limit, (VALUE)lowest_one(different));
@@ -50,7 +50,7 @@ inline int ask(bool asks, VALUE i, VALUE j, VALUE left, __local VALUE *asked, __
 
 // `value` extended along its diagonal in every item with `valid`; all items of the group call it together. asked: 3 GROUP entries,
 // counts: 4, counts[turn] zero on entry; counts[1 - turn] is zero on return.
-inline VALUE extended(__global const uint *restrict a, __global const uint *restrict b, VALUE value, VALUE down, VALUE right, VALUE end,
+inline VALUE extended(TEXT_IN(a), TEXT_IN(b), VALUE value, VALUE down, VALUE right, VALUE end,
                       bool valid, int lane, int turn, __local VALUE *asked, __local int *counts) {
     __local int *asking = counts + turn, *nearest = counts + 2;
     VALUE i = value + down, j = value + right, left = end - value;
@@ -110,7 +110,7 @@ inline VALUE extended(__global const uint *restrict a, __global const uint *rest
 inline VALUE magnitude(VALUE x) { return x < 0 ? -x : x; }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void advance(__global const uint *restrict a, __global const uint *restrict b, const VALUE m, const VALUE n,
+void advance(TEXT(a), TEXT(b), const VALUE m, const VALUE n,
              __global const VALUE *restrict before, __global VALUE *restrict after, const VALUE k_base, const VALUE k_first,
              const VALUE radius, const int columns, const int halo, __global int *restrict control) {
     __local VALUE wave[2][GROUP + 2];
@@ -147,7 +147,7 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
             valid = value >= 0;
             cells += valid;
         }
-        value = extended(a, b, value, down, right, end, valid, lane, column & 1, asked, counts);
+        value = extended(TEXT_OF(a), TEXT_OF(b), value, down, right, end, valid, lane, column & 1, asked, counts);
         wave[column & 1][lane + 1] = valid ? value : NOWHERE;
         if (valid && k == difference) {
             if (value >= end) {
@@ -180,7 +180,7 @@ void advance(__global const uint *restrict a, __global const uint *restrict b, c
 // the wave before, and so on. A stretch between two waves is at most GROUP / 2 - 2 columns. Wave 0 stands for the start (radius -1).
 // operation[r], matches[r]: edit r (0 none, 1 substitution, 2 symbol of a only, 3 symbol of b only) and the matches that follow it.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
-void retrace(__global const uint *restrict a, __global const uint *restrict b, const VALUE m, const VALUE n, __global const VALUE *restrict waves,
+void retrace(TEXT(a), TEXT(b), const VALUE m, const VALUE n, __global const VALUE *restrict waves,
              __global const long *restrict offsets, __global const long *restrict firsts, __global const long *restrict sizes,
              __global const long *restrict radii, const int stored, const VALUE distance, __global VALUE *restrict history,
              __global uchar *restrict operation, __global VALUE *restrict matches) {
@@ -218,7 +218,7 @@ void retrace(__global const uint *restrict a, __global const uint *restrict b, c
                 value = min(value, end);
                 valid = value >= 0;
             }
-            value = extended(a, b, value, down, right, end, valid, lane, column & 1, asked, counts);
+            value = extended(TEXT_OF(a), TEXT_OF(b), value, down, right, end, valid, lane, column & 1, asked, counts);
             wave[column & 1][lane + 1] = valid ? value : NOWHERE;
             history[(long)column * GROUP + lane] = valid ? value : NOWHERE;
             barrier(CLK_LOCAL_MEM_FENCE);
