@@ -87,7 +87,7 @@ def test_borders_kept_in_any_number(monkeypatch, pair, every, shape):
     device = select(DEVICE)
     monkeypatch.setattr(hirschberg, "spacing", lambda *_: every)
     monkeypatch.setattr(hirschberg, "shape_for", lambda *_: shape)
-    monkeypatch.setattr(hirschberg, "LEAF", 40)
+    monkeypatch.setattr(hirschberg, "LEAF", 1600)
     planes = upload(device, command_queue(device), a, b)
     whole = np.array([[0, 0, len(a), len(b), max(len(a), len(b))]])
     assert replayed(cigar.runs(operations(device, planes, whole)).cigar, a, b) == edit_distance(a, b)

@@ -5,16 +5,15 @@ import functools
 import numpy as np
 import pyopencl as cl
 
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
 
 SOURCE = "distance_symbols.cl"
-_PIECE = 1 << 14  # bytes a work-item
 
 
 @functools.lru_cache(maxsize=128)
-def kernel(program: cl.Program, name: str) -> cl.Kernel:
+def kernel(program: cl.Program, name: str) -> TypedKernel:
     """The kernel, made once, for calls that set all arguments and launch at once: making one costs as much as many launches."""
-    return cl.Kernel(program, name)
+    return TypedKernel(program, name)
 
 
 def readable(device: Device, array: np.ndarray) -> cl.Buffer:
@@ -24,6 +23,11 @@ def readable(device: Device, array: np.ndarray) -> cl.Buffer:
     return cl.Buffer(device.context, cl.mem_flags.READ_ONLY | share, hostbuf=array)
 
 
+def _piece(device: Device) -> int:
+    """Bytes a work-item: a GPU wants many items."""
+    return 1 << 14 if device.kind == "cpu" else 1 << 7
+
+
 def number_symbols(device: Device, texts: list[tuple[cl.Buffer, int]], ignore_case: bool = False) -> tuple[np.ndarray, int]:
     """Number of each byte value (uint8, shape (256,)), in order of the values that occur in `texts` (buffer, length), and their count."""
     presence = kernel(device.build(SOURCE), "presence")
@@ -31,7 +35,8 @@ def number_symbols(device: Device, texts: list[tuple[cl.Buffer, int]], ignore_ca
     flags = cl.Buffer(device.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=seen)
     for buffer, length in texts:
         if length:
-            presence(device.queue, (-(-length // _PIECE),), None, buffer, np.int64(length), np.int64(_PIECE), flags)
+            piece = _piece(device)
+            presence(device.queue, (-(-length // piece),), None, buffer, np.int64(length), np.int64(piece), flags)
     cl.enqueue_copy(device.queue, seen, flags)
     upper = np.arange(256)
     if ignore_case:
@@ -44,6 +49,7 @@ def recode(device: Device, text: cl.Buffer, length: int, numbers: cl.Buffer, sla
     """A new buffer of length + slack bytes with the numbers of `text`; the slack holds anything."""
     codes = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, length + slack)
     if length:
-        size = (-(-length // _PIECE),)
-        kernel(device.build(SOURCE), "recode")(device.queue, size, None, text, np.int64(length), np.int64(_PIECE), numbers, codes)
+        piece = _piece(device)
+        size = (-(-length // piece),)
+        kernel(device.build(SOURCE), "recode")(device.queue, size, None, text, np.int64(length), np.int64(piece), numbers, codes)
     return codes

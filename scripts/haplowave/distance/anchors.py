@@ -40,8 +40,9 @@ def upper_bound(device: Device, planes: Planes) -> int:
 
 def cut(device: Device, planes: Planes) -> np.ndarray:
     """int64 (n, 5): the pieces (top, left, height, width) in order and their exact distances."""
-    size = max(8192 if device.kind == "gpu" else 1024, max(planes.lengths) // 8192)
-    points = anchors(device, planes, most=1024 + 4 * max(planes.lengths) // size)
+    longest = max(planes.lengths)
+    size = max((2048 if longest < 1 << 20 else 8192) if device.kind == "gpu" else 1024, longest // 8192)
+    points = anchors(device, planes, most=1024 + 4 * longest // size)
     rectangles = pieces(planes.lengths, points, size)
     rectangles[:, 2:] -= rectangles[:, :2]
     heights, widths = rectangles[:, 2], rectangles[:, 3]

@@ -48,7 +48,7 @@ class Costs:
 def costs(device: Device) -> Costs:
     """Measured on an NVIDIA H200 and on two cores of a server CPU; docs/distance.md tells how."""
     if device.kind == "gpu":
-        return Costs(1.33e-6, 8e-12, 1e-3, 5.1e-8, 4e-14, 2.5e-3, 3.3e-9, 512)
+        return Costs(1.33e-6, 8e-12, 1e-3, 5.1e-8, 4e-14, 2e-3, 3.3e-9, 512)
     return Costs(5e-6, 4e-8, 5e-3, 1e-8, 7e-11, 0.0, 5e-8, 64)
 
 
@@ -88,7 +88,7 @@ def choose(problem: Problem, planes: Planes, keep: bool = False) -> tuple[Front 
             front.advance(min(limit, front.radius + max(price.probe, front.radius) // 2))
         if front.distance is not None or front.radius >= limit:
             return front, NO_PIECES
-    if tried and not looked:
+    if not looked and (tried or price.wavefront(gap) > price.sweep(m, n, gap)):
         problem.cells += front.cells
         return None, whole(planes)
     pieces = cut(device, planes)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from haplowave.distance.crossings import crossings, opposite, spacing
-from haplowave.distance.leaves import LEAF, trace
+from haplowave.distance.leaves import LEAF, LONGEST, trace
 from haplowave.distance.planes import Planes
 from haplowave.distance.tiles import Keeping, Sweep, shape_for
 from haplowave.opencl import Device
@@ -38,7 +38,7 @@ def operations(
     first = distance is None
     while len(open_ones):
         heights, widths = open_ones[:, 2], open_ones[:, 3]
-        small = ((heights <= LEAF) & (widths <= LEAF)) | (heights == 0) | (widths == 0)
+        small = ((heights * widths <= LEAF) & (np.maximum(heights, widths) <= LONGEST)) | (heights == 0) | (widths == 0)
         closed.append(open_ones[small])
         rest = open_ones[~small]
         tall = rest[:, 2] > 2 * rest[:, 3]  # not as soon as higher than wide: most of a depth should go into one sweep

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.strategies import Problem, register
 from haplowave.distance.wavefront import NOWHERE
 from haplowave.errors import UserError
@@ -69,7 +70,7 @@ class _Ladder:
         self.limit = self.bound if problem.maximum is None else min(self.bound, problem.maximum)
         defines = {"STAGE": rung.stage, "GROUP": self.group, "T": self.tile, "BOUND": rung.bounded}
         program = device.build("distance_ladder.cl", defines)
-        self.kernel = cl.Kernel(program, "column" if rung.stage < 2 else "diamonds")
+        self.kernel = kernel_of(program, "column" if rung.stage < 2 else "diamonds")
         self.scratch: cl.Buffer | None = None
 
     def _shortest_tile(self) -> int:

@@ -9,7 +9,8 @@ from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes
 from haplowave.opencl import Device
 
-LEAF = 512  # rows and columns, at most
+LEAF = 1 << 19  # cells, at most
+LONGEST = 2048  # rows or columns, at most
 MATCH, SUBSTITUTION, A_ONLY, B_ONLY = range(4)
 _LANES = 32  # leaves whose matrices are interleaved
 _WORDS = 1 << 27  # of matrices at a time
@@ -18,10 +19,7 @@ _NOTHING = 255
 
 
 def trace(device: Device, planes: Planes, leaves: np.ndarray) -> np.ndarray:
-    """uint8, the steps through rectangles (int64 (n, >= 4): top, left, height, width; in order) from the first to the last.
-
-    Those with rows and columns have at most LEAF of each.
-    """
+    """uint8, the steps through rectangles (int64 (n, >= 4): top, left, height, width; in order) from the first to the last."""
     ends = np.cumsum(leaves[:, 2] + leaves[:, 3])
     if not len(leaves) or ends[-1] == 0:
         return np.empty(0, np.uint8)
@@ -47,13 +45,13 @@ def _steps(device: Device, planes: Planes, leaves: np.ndarray) -> np.ndarray:
 
 
 def _launch(device: Device, planes: Planes, rectangles: np.ndarray, ends: np.ndarray, out: cl.Buffer) -> None:
-    defines = planes.defines(device) | {"LEAF": LEAF, "LANES": _LANES}
+    defines = planes.defines(device) | {"LANES": _LANES}
     kernel = kernel_of(device.build("distance_trace.cl", defines), "trace")
     group = _LANES if device.kind == "gpu" else 1
     rows, columns = -(-rectangles[:, 2] // 64), rectangles[:, 3]
     order = np.lexsort((columns, rows))[::-1]  # lanes of like work together
     fields = np.concatenate([rectangles, ends[:, None]], axis=1)[order]
-    words = (2 * rows * (columns + 1))[order]
+    words = (2 * rows * (columns + 1) + columns)[order]
     for part, base in _parts(words, min(_WORDS, device.max_allocation // 8)):
         inputs = cl.Buffer(device.context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ascontiguousarray(fields[part]))
         bases = cl.Buffer(device.context, cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR, hostbuf=base)

@@ -111,8 +111,7 @@ class _Half:
     def _advance(self, x: int, start: int) -> None:
         """A turn of group x from launch `start`, tiles of its own strips only."""
         sweep, (low, high) = self._owner(x), self._strips(x)
-        sweep.kernel.set_arg(sweep.launch_argument + 1, np.int64(low))
-        sweep.kernel.set_arg(sweep.launch_argument + 2, np.int64(high))
+        sweep.only(low, high)
         launches = np.arange(start, min(start + self.lag, self.strips + self.chunks - 1))
         first, final = sweep.limits(launches[:, None], low, high)
         for launch, tiles in zip(launches.tolist(), (final - first)[:, self.which].tolist(), strict=True):

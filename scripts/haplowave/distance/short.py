@@ -122,35 +122,37 @@ class _Batch:
 
     def run(self, pairs: np.ndarray) -> np.ndarray:
         query, target = pairs[:, 0].astype(np.int32), pairs[:, 1].astype(np.int32)
-        words = self.words[query]
-        columns = self.target_lengths[target]
-        strips = -(-words // MAX_STRIP)
-        strip = -(-words // np.maximum(strips, 1))
-        order = _order(strip, strips, columns)
+        strips = -(-self.words // MAX_STRIP)
+        strip = -(-self.words // np.maximum(strips, 1))
+        key, size_at = _keys(strip, strips, self.target_lengths, query, target)
+        order = np.argsort(key, kind="stable")
         result = np.empty(len(pairs), np.int32)
-        bounds = np.searchsorted(strip[order], np.arange(MAX_STRIP + 2))
+        bounds = np.searchsorted(key[order], (np.arange(MAX_STRIP + 2) << size_at).astype(key.dtype))
         empty = order[: bounds[1]]  # queries of length 0
-        result[empty] = 0 if self.mode == "infix" else columns[empty]
+        result[empty] = 0 if self.mode == "infix" else self.target_lengths[target[empty]]
         for size in range(1, MAX_STRIP + 1):
-            for part in self._parts(order[bounds[size] : bounds[size + 1]], strips, columns):
-                result[part] = self._launch(size, query[part], target[part], strips[part], columns[part])
+            for part in self._parts(order[bounds[size] : bounds[size + 1]], query, target, strips):
+                result[part] = self._launch(size, query[part], target[part], strips)
         return result
 
-    def _parts(self, order: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
-        """Cut `order` where the horizontal differences of a launch would outgrow SCRATCH_WORDS."""
-        if not len(order) or strips[order[-1]] <= 1:
+    def _parts(self, order: np.ndarray, query: np.ndarray, target: np.ndarray, strips: np.ndarray) -> list[np.ndarray]:
+        """Cut `order` where the horizontal differences of a launch would outgrow SCRATCH_WORDS. strips: of every query."""
+        if not len(order) or strips[query[order[-1]]] <= 1:
             return [order] if len(order) else []
-        need = np.cumsum(2 * (-(-columns[order] // WORD) + 1))
+        need = np.cumsum(2 * (-(-self.target_lengths[target[order]] // WORD) + 1))
         cuts = np.searchsorted(need, np.arange(SCRATCH_WORDS, int(need[-1]), SCRATCH_WORDS))
         cuts = np.unique(-(-cuts // self.layout.group) * self.layout.group)
         return [part for part in np.split(order, cuts[cuts < len(order)]) if len(part)]
 
-    def _launch(self, size: int, query: np.ndarray, target: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _launch(self, size: int, query: np.ndarray, target: np.ndarray, strips: np.ndarray) -> np.ndarray:
         count, held = len(query), len(self._held)
         groups = -(-count // self.layout.group)
-        starts = np.arange(groups) * self.layout.group
-        group_strips = np.maximum.reduceat(strips, starts).astype(np.int32)
-        blocks = np.where(group_strips > 1, -(-np.maximum.reduceat(columns, starts) // WORD), 0)
+        group_strips, blocks = np.ones(groups, np.int32), np.zeros(groups, np.int64)
+        if strips[query[-1]] > 1:  # sorted: these pairs have the most
+            starts = np.arange(groups) * self.layout.group
+            group_strips = np.maximum.reduceat(strips[query], starts).astype(np.int32)
+            columns = np.maximum.reduceat(self.target_lengths[target], starts)
+            blocks = np.where(group_strips > 1, -(-columns // WORD), 0)
         scratch_begin = np.zeros(groups + 1, np.int64)
         np.cumsum(blocks * (2 * self.layout.group), out=scratch_begin[1:])
         filled = groups * self.layout.group
@@ -173,13 +175,12 @@ class _Batch:
         return distance[:count]
 
 
-def _order(strip: np.ndarray, strips: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Pairs that share a vector have equal strips and similar columns."""
-    if strips.max() <= 1 and columns.max() < 1 << 13:
-        key = (strip << 13 | columns).astype(np.uint16)  # sorted by radix
-    else:
-        key = (strip << 58) | (strips << 32) | columns
-    return np.argsort(key, kind="stable")
+def _keys(strip: np.ndarray, strips: np.ndarray, columns: np.ndarray, query: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, int]:
+    """What pairs sort by, so that those of a vector have equal strips (of queries) and similar columns (of targets); the bit from which on
+    a key is the strip's size."""
+    if strips.max(initial=0) <= 1 and columns.max(initial=0) < 1 << 13:  # 16 bits sort by radix
+        return (strip << 13).astype(np.uint16)[query] | columns.astype(np.uint16)[target], 13
+    return ((strip << 58) | (strips << 32))[query] | columns.astype(np.int64)[target], 58
 
 
 def _filled(array: np.ndarray, size: int) -> np.ndarray:

@@ -135,13 +135,14 @@ class Sweep:
         self.kept_words = cl.Buffer(context, flags, slots * self.shape.rows // 4)
         self.kept_scores = cl.Buffer(context, flags, slots * 8)
         cl.enqueue_fill_buffer(self.queue, self.kept_scores, np.int64(UNKNOWN), 0, slots * 8)
-        planes_used = (*self.rows_text, *self.columns_text)
-        kernel = cl.Kernel(self.program, "tiles")
-        kernel.set_args(
-            *planes_used, self.problems, *(self.state[name] for name in sizes), np.int64(0), np.int64(0), EVERY_STRIP,
+        self._kernel = kernel_of(self.program, "tiles")
+
+    def only(self, low: int = 0, high: int = int(EVERY_STRIP)) -> None:
+        """Launches from now on are of this sweep, and of strips low..high - 1."""
+        self._kernel.set_args(
+            *self.rows_text, *self.columns_text, self.problems, *self.state.values(), np.int64(low), np.int64(high),
             np.int32(self.keeping.every), self.kept_words, self.kept_scores,
         )  # fmt: skip
-        self.kernel, self.launch_argument = kernel, len(planes_used) + 1 + len(sizes)
 
     def limits(self, launches: np.ndarray, low: int = 0, high: int = EVERY_STRIP) -> tuple[np.ndarray, np.ndarray]:
         """First and last strip of each task (second axis) in these launches (shape (n, 1)), as the kernel has them."""
@@ -164,6 +165,7 @@ class Sweep:
     def run(self, until: int | None = None) -> None:
         """Launch all anti-diagonals up to `until` (default: to the end), and wait for them."""
         until = self.launches if until is None else min(until, self.launches)
+        self.only()
         widths: list[int] = []
         while self.launch < until:
             widths = widths or self._widths(self.launch)[::-1]
@@ -174,12 +176,12 @@ class Sweep:
         self.queue.finish()
 
     def enqueue(self, launch: int, tiles: int, which: int | None = None) -> None:
-        """One launch of `tiles` tiles a task, of all tasks or one."""
+        """One launch of `tiles` tiles a task, of all tasks or one; after `only`."""
         if tiles > 0:
-            self.kernel.set_arg(self.launch_argument, np.int64(launch))
             groups = -(-tiles // max(1, self.group // self.shape.lanes))
-            tasks, offset = (len(self.tasks), None) if which is None else (1, (0, which))
-            cl.enqueue_nd_range_kernel(self.queue, self.kernel, (groups * self.group, tasks), (self.group, 1), offset)
+            tasks, first = (len(self.tasks), 0) if which is None else (1, which)
+            size, local = (groups * self.group, tasks, 1), (self.group, 1, 1)
+            cl.enqueue_nd_range_kernel(self.queue, self._kernel.kernel, size, local, (0, first, launch))
 
     def cells(self) -> int:
         """Matrix cells computed so far."""

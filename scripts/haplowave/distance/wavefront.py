@@ -12,7 +12,7 @@ import pyopencl as cl
 from haplowave.distance.alphabet import kernel as kernel_of
 from haplowave.distance.planes import Planes, command_queue, upload
 from haplowave.distance.strategies import Problem, register
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
 
 NOWHERE = -(1 << 29)
 KEEP_EVERY = 60  # columns between stored waves: below half a group of `retrace`
@@ -56,7 +56,7 @@ class Front:
         cl.enqueue_copy(self.queue, self.control, np.array([_UNFOUND, self.bound, 0, 0, 0, 0], np.int32))
         self._kernels = {group: self._kernel(group) for group in {self.wide, self.narrow}}
 
-    def _kernel(self, group: int, name: str = "advance") -> cl.Kernel:
+    def _kernel(self, group: int, name: str = "advance") -> TypedKernel:
         defines = {"GROUP": group, "VALUE": "long" if self.value is np.int64 else "int"}
         return kernel_of(self.device.build("distance_wavefront.cl", self.planes.defines(self.device) | defines), name)
 

@@ -1,4 +1,5 @@
-// Bit-parallel edit distance, one launch an anti-diagonal of tiles: strip a, chunk launch - a. Any number of problems side by side.
+// Bit-parallel edit distance, one launch an anti-diagonal of tiles: strip a, chunk launch - a. Any number of problems side by side: the
+// second dimension. The third has one item, at the number of the launch: an offset costs less than an argument.
 // Recurrence, tiles and pruning: distance_tile.cl.
 //
 // Strings: bit planes, see distance_planes.cl. Per problem (FIELDS longs): see tiles.py. Per strip: pv, mv (word [LANES * K], row
@@ -13,9 +14,10 @@ void tiles(TEXT(a_planes), TEXT(b_planes), __global const long *restrict problem
            __global word *restrict pv_all, __global word *restrict mv_all, __global long *restrict strip_score,
            __global int *restrict strip_last, __global long *restrict chunk_strip, __global long *restrict chunk_before,
            __global long *restrict chunk_after, __global uint *restrict border_ph, __global uint *restrict border_mh,
-           __global uint *restrict computed, const long launch, const long strip_low, const long strip_high, const int every,
+           __global uint *restrict computed, const long strip_low, const long strip_high, const int every,
            __global word *restrict kept_words, __global long *restrict kept_scores) {
     __global const long *problem = problems + (long)get_global_id(1) * FIELDS;
+    const long launch = get_global_id(2);
     const int lane = LANES == 32 ? (int)get_local_id(0) & 31 : 0;
     const long m = problem[M_ROWS], n = problem[N_COLUMNS], bound = problem[BOUND], difference = problem[DIFFERENCE];
     const long strips = (m + ROWS - 1) / ROWS, chunks = chunks_of(problem), offset = problem[OFFSET];
