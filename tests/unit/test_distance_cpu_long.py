@@ -102,9 +102,12 @@ def test_limits_are_exact_for_every_shape_of_tiles(cpu, kind, seed):
                 assert score is None or score >= wanted
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
-def test_any_number_of_work_items_shares_a_sweep(cpu, monkeypatch, threads):
-    monkeypatch.setattr(cpu, "threads", threads)  # 7: more than run at a time
+@pytest.mark.parametrize(("threads", "patience"), [(1, 9), (2, 1), (2, 9), (7, 1), (7, 100_000)])
+def test_any_number_of_work_items_shares_a_sweep(cpu, monkeypatch, threads, patience):
+    """7: more than run at a time; those of little patience give their tiles back."""
+    monkeypatch.setattr(cpu, "threads", threads)
+    built = cpu.build
+    monkeypatch.setattr(cpu, "build", lambda name, defines=None: built(name, (defines or {}) | {"PATIENCE": patience}))
     rng = np.random.default_rng(threads)
     a, b = (rng.integers(0, 4, length).astype(np.uint8) for length in (9000, 8000))
     texts = Texts(cpu, a, b)

@@ -11,6 +11,7 @@ from haplowave.opencl import Device
 
 SOURCE = "distance_cpu_tiles.cl"
 NO_LIMIT = 1 << 40
+DIAGONALS = 128  # anti-diagonals a launch, at most: work-items that gave up begin again with the next
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Sweep:
         self._band = [self._buffer(array) for array in (band.low, band.high)]  # a kernel does not keep its arguments alive
         begin = np.concatenate([[0], np.cumsum(tiles)])
         self._order = [self._buffer(array.astype(np.int32)) for array in (first, begin)]
-        self._ticket = cl.Buffer(texts.device.context, cl.mem_flags.READ_WRITE, 4)
+        self._items = min(self._widest, texts.device.threads)
         self._kept(band, keep)
 
     def _kept(self, band: Band, keep: bool) -> list[cl.Buffer]:
@@ -109,14 +110,18 @@ class Sweep:
     def run(self, until: int | None = None) -> None:
         """Do anti-diagonals up to `until` (None: all), and wait for them."""
         until = self.launches if until is None else min(until, self.launches)
+        while self.launch < until:
+            self._launch(min(until, self.launch + DIAGONALS))
+
+    def _launch(self, until: int) -> None:
         texts, state = self.texts, self.state
-        cl.enqueue_fill_buffer(self.queue, self._ticket, np.int32(0), 0, 4)
+        order = self._buffer(np.array([0, self._items] + [-1] * self._items, np.int32))
         border = [buffer for name, buffer in state.items() if name not in ("done", "reached")]
         kernel(texts.program(self.shape), "tiles")(
-            self.queue, (min(self._widest, texts.device.threads),), (1,), texts.rows, np.int64(texts.words), texts.b, *border, *self._band,
+            self.queue, (self._items,), (1,), texts.rows, np.int64(texts.words), texts.b, *border, *self._band,
             state["done"], state["reached"], np.int64(texts.m), np.int64(texts.n), np.int64(self.limit),
             cl.LocalMemory(mask_bytes(texts, self.shape)), np.int32(self.keep), *self.kept, *self._order, np.int32(self.launch),
-            np.int32(until), self._ticket,
+            np.int32(until), order,
         )  # fmt: skip
         self.queue.finish()
         self.launch = until

@@ -241,27 +241,71 @@ inline void tile(__global const ulong* restrict planes, const long words, __glob
     below[c] = lower_left;
 }
 
+/* Order of the tiles of a launch: [0] tickets given out, [1] work-items at work, [2 + item] a ticket that the item gave back, or -1. */
+#ifndef PATIENCE
+#define PATIENCE 100000 /* looks at a tile that is not done, about 0.1 ms: longer, and the thread that has it does not run */
+#endif
+
+/* The next ticket: the lowest that was given back, else a new one; -1 after the end. */
+inline int take(__global int* order, const int items, const int begin, const int end) {
+    for (;;) {
+        int lowest = -1, slot = 0;
+        for (int i = 0; i < items; i++) {
+            const int returned = *(volatile __global int*)(order + 2 + i);
+            if (returned >= 0 && (lowest < 0 || returned < lowest)) {
+                lowest = returned;
+                slot = i;
+            }
+        }
+        if (lowest < 0) break;
+        if (atomic_cmpxchg(order + 2 + slot, lowest, -1) == lowest) return lowest;
+    }
+    const int mine = begin + atomic_inc(order);
+    return mine < end ? mine : -1;
+}
+
+inline int comes(__global int* reached, const int wanted) {
+    for (int look = 0; look < PATIENCE; look++)
+        if (*(volatile __global int*)reached >= wanted) return 1;
+    return 0;
+}
+
 /* All tiles of the diagonals from .. to - 1, in one launch of any number of work-items. Each takes the next tile of the order of diagonals
- * (tickets begin[d] .. begin[d + 1] - 1 are strips from first[d] on) and waits until those left of it and above it are done. It never
- * waits for a tile that nobody has begun, so that it does not matter how many of the work-items run at a time. */
+ * (tickets begin[d] .. begin[d + 1] - 1 are strips from first[d] on) and waits until those left of it and above it are done: it never
+ * waits for one that nobody has begun, so that it does not matter how many work-items run at a time. One that waits for long gives its
+ * ticket back and ends, if others are at work: the thread that it waits for may want the core. */
 __kernel void tiles(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* pv_all,
                     __global ulong* mv_all, __global ulong* hp_all, __global ulong* hm_all, __global long* right, __global long* below,
                     __global uchar* right_alive, __global uchar* below_alive, __global const int* low, __global const int* high,
                     __global int* done, __global int* reached, const long m, const long n, const long limit, __local ulong* mask,
                     const int keeping, __global ulong* kept_all, __global int* slots, __global const int* slot_begin,
                     __global int* kept_count, __global const int* first, __global const int* begin, const int from, const int to,
-                    __global int* ticket) {
+                    __global int* order) {
+    const int item = get_global_id(0), items = get_global_size(0);
     int diagonal = from;
     for (;;) {
-        const int mine = begin[from] + atomic_inc(ticket);
-        if (mine >= begin[to]) return;
+        const int mine = take(order, items, begin[from], begin[to]);
+        if (mine < 0) {
+            if (atomic_dec(order + 1) > 1) return;
+            FENCE(); /* the last one: has another given back its ticket since? */
+            int left = 0;
+            for (int i = 0; i < items; i++) left |= *(volatile __global int*)(order + 2 + i) >= 0;
+            if (!left) return;
+            atomic_inc(order + 1);
+            continue;
+        }
+        while (mine < begin[diagonal]) diagonal--;
         while (mine >= begin[diagonal + 1]) diagonal++;
         const int s = first[diagonal] + mine - begin[diagonal], c = diagonal - s;
         if (s >= low[c] && s <= high[c]) {
-            if (c > 0 && s >= low[c - 1] && s <= high[c - 1])
-                while (*(volatile __global int*)(reached + s) < c) {}
-            if (s > low[c])
-                while (*(volatile __global int*)(reached + s - 1) < c + 1) {}
+            const int left = c > 0 && s >= low[c - 1] && s <= high[c - 1], above = s > low[c];
+            if ((left && !comes(reached + s, c)) || (above && !comes(reached + s - 1, c + 1))) {
+                *(volatile __global int*)(order + 2 + item) = mine;
+                FENCE();
+                if (atomic_dec(order + 1) > 1) return;
+                atomic_inc(order + 1); /* nobody else is left */
+                continue;
+            }
             FENCE();
             tile(planes, words, text, pv_all, mv_all, hp_all, hm_all, right, below, right_alive, below_alive, low, done, m, n, limit, s, c, mask,
                  keeping, kept_all, slots, slot_begin, kept_count);
