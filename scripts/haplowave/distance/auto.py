@@ -48,7 +48,7 @@ class Costs:
 def costs(device: Device) -> Costs:
     """Measured on an NVIDIA H200 and on two cores of a server CPU; docs/distance.md tells how."""
     if device.kind == "gpu":
-        return Costs(1.33e-6, 8e-12, 1e-3, 5.1e-8, 4e-14, 2e-3, 3.3e-9, 512)
+        return Costs(8.5e-7, 9e-12, 1e-3, 5.1e-8, 4e-14, 1.5e-3, 3.3e-9, 512)
     return Costs(5e-6, 4e-8, 5e-3, 1e-8, 7e-11, 0.0, 5e-8, 64)
 
 

@@ -52,11 +52,12 @@ def kept_strips(tasks: np.ndarray, shape: Shape) -> np.ndarray:
 
 
 def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
-    """Few rows a strip where few strips are at work at a time (the band of a sweep below `bound` is that wide)."""
+    """Few rows a strip where rectangles are small, and where few strips are at work at a time (the band of a sweep below `bound` is that
+    wide)."""
     if not device.is_nvidia:
         return Shape(1, 4, 512)
     if rows < 1 << 16:
-        return Shape(32, 2, 256)
+        return Shape(32, 2, 512)
     for most, shape in ((1_000_000, Shape(32, 2, 512)), (3_000_000, Shape(32, 2, 1024)), (5_000_000, Shape(32, 4, 1024))):
         if bound < most:
             return shape
