@@ -11,7 +11,7 @@ from haplowave.calling.columns import column_sequences, repeated_bytes
 from haplowave.errors import UserError
 from haplowave.pairhmm import Regions
 from haplowave.sequences import Reads, Sequences
-from haplowave.tables import TableRows
+from haplowave.tables import TableRows, flat_values
 
 _QUALS = ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")
 
@@ -70,18 +70,18 @@ class Inputs:
     def read(self, batch: Batch) -> Rows:
         """The content of `batch`; may be called by several threads at a time."""
         table = self._reads.read(batch.reads)
-        read_ids = table.column("read_id").to_numpy()
+        read_ids = flat_values(table.column("read_id"))
         haplotypes = self._haplotypes.read(batch.haplotypes)
-        hap_ids, sequences = haplotypes.column("hap_id").to_numpy(), column_sequences(haplotypes.column("sequence"))
+        hap_ids, sequences = flat_values(haplotypes.column("hap_id")), column_sequences(haplotypes.column("sequence"))
         read, haplotype = batch.pairs.indices()
         columns = {"region_id": batch.read_regions[read], "read_id": read_ids[read], "hap_id": hap_ids[haplotype]}
         if self._distances is None:
             return Rows(_reads(table), sequences, batch.pairs, columns | {"edit_distance": np.full(len(read), -1, np.int32)})
         rows = self._distances.read(batch.distances)
-        known = {name: rows.column(name).to_numpy() for name in columns}
+        known = {name: flat_values(rows.column(name)) for name in columns}
         whole = all(np.array_equal(known[name], columns[name]) for name in columns)
         pairs = batch.pairs if whole else self._listed(known, batch, read_ids, hap_ids)
-        return Rows(_reads(table), sequences, pairs, known | {"edit_distance": rows.column("edit_distance").to_numpy()})
+        return Rows(_reads(table), sequences, pairs, known | {"edit_distance": flat_values(rows.column("edit_distance"))})
 
     def _listed(self, known: dict[str, np.ndarray], batch: Batch, read_ids: np.ndarray, hap_ids: np.ndarray) -> np.ndarray:
         haplotypes, reads, distances = self.paths

@@ -1,10 +1,12 @@
 """Columns of the tables as the flat arrays that the engines take."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from haplowave.sequences import Sequences
+from haplowave.tables import flat_values
 
 
 def column_sequences(column: pa.ChunkedArray | pa.Array) -> Sequences:
@@ -33,8 +35,26 @@ def repeated_bytes(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     for chunk in column.chunks:
         dictionary = column_sequences(chunk.dictionary)
         values.update(np.unique(dictionary.data).tolist() if len(dictionary.data) < 1 << 16 else (0, 1))
-        lengths.append(dictionary.lengths[chunk.indices.to_numpy()])
+        lengths.append(dictionary.lengths[flat_values(pa.chunked_array([chunk.indices]))])
     if len(values) == 1:
         length = np.concatenate(lengths)
         return length, np.broadcast_to(np.array(values.pop(), np.uint8), int(length.sum()))
-    return repeated_bytes(pc.cast(column, column.type.value_type))
+    return repeated_bytes(column.cast(column.type.value_type))
+
+
+def numbers(values: np.ndarray) -> pa.Array:
+    """A numeric array without nulls as a column, not copied. `pa.array` would import pandas, which takes longer than many a run."""
+    values = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """Strings as a column."""
+    sequences = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, sequences)]).astype(np.int32)
+    return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(sequences))])
+
+
+def choices(index: np.ndarray, values: pa.Array) -> pa.DictionaryArray:
+    """A column of some of `values` by index (int32)."""
+    return pa.DictionaryArray.from_arrays(numbers(index), values)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from haplowave.ahead import ahead, overlapped
 from haplowave.calling.batches import Inputs, Rows
+from haplowave.calling.columns import choices, numbers, texts
 from haplowave.calling.pruning import best_of_reads, candidates, proven, worth_waiting
 from haplowave.opencl import Device
 from haplowave.options import PruningOptions
@@ -17,7 +18,7 @@ from haplowave.pairhmm.totals import Totals
 from haplowave.sequences import Reads, Sequences
 from haplowave.tables import table_schema, table_writer
 
-_HOW = pa.array([*HOW, "pruned"])
+_HOW = texts([*HOW, "pruned"])
 _PRUNED = len(HOW)
 _WORKERS = 6  # batches in work with a GPU, which is quicker than a thread that prepares for it
 _SCHEMA = table_schema("likelihoods")
@@ -101,5 +102,6 @@ def _pruned(rows: Rows, engine: EngineOptions, pruning: PruningOptions, totals: 
 
 
 def _table(rows: Rows, log10: np.ndarray, how: np.ndarray) -> pa.Table:
-    computed = {"log10_likelihood": log10, "how": pa.DictionaryArray.from_arrays(how.astype(np.int32), _HOW)}
-    return pa.table(rows.columns | computed).select(_SCHEMA.names).cast(_SCHEMA)
+    columns = {name: numbers(values) for name, values in (rows.columns | {"log10_likelihood": log10}).items()}
+    columns["how"] = choices(how.astype(np.int32), _HOW)
+    return pa.Table.from_arrays([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)

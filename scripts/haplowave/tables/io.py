@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from haplowave.errors import UserError
@@ -166,7 +165,7 @@ class TableRows:
         first = 0
         while first < len(self._starts) - 1:
             last = max(first + 1, int(np.searchsorted(self._starts, self._starts[first] + _TOGETHER, side="right")) - 1)
-            values = self._file().read_row_groups(range(first, last), columns=[column]).column(column).to_numpy()
+            values = flat_values(self._file().read_row_groups(range(first, last), columns=[column]).column(column))
             for begin, end in itertools.pairwise((self._starts[first : last + 1] - self._starts[first]).tolist()):
                 if end > begin:
                     yield values[begin:end]
@@ -182,6 +181,16 @@ class TableRows:
 
 def _parts(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
     return [group.column(index) for index in range(group.num_columns)]
+
+
+def flat_values(column: pa.ChunkedArray) -> np.ndarray:
+    """A numeric column without nulls, not copied where it is one chunk. Its own `to_numpy` would import pandas, which takes longer than
+    many a run."""
+    kind = column.type.to_pandas_dtype()
+    parts = [
+        np.frombuffer(chunk.buffers()[1], kind, len(chunk), chunk.offset * column.type.byte_width) for chunk in column.chunks if len(chunk)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, kind), *parts])
 
 
 class RowsInStep:
@@ -201,7 +210,7 @@ class RowsInStep:
             if more is None:
                 break
             self._held = pa.concat_tables([self._held, more])
-        count = pc.sum(pc.less_equal(self._held.column("region_id"), region)).as_py() or 0
+        count = int(np.searchsorted(flat_values(self._held.column("region_id")), region, side="right"))
         taken, self._held = self._held.slice(0, count), self._held.slice(count)
         return taken.combine_chunks()
 
@@ -209,12 +218,10 @@ class RowsInStep:
 def iterate_regions(path: str | Path, name: str) -> Iterator[tuple[int, pa.Table]]:
     """(region_id, rows of that region) in order."""
     for group in iterate_row_groups(path, name):
-        ids = group.column("region_id").combine_chunks()
-        runs = pc.run_end_encode(ids)
-        begin = 0
-        for region, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-            yield region, group.slice(begin, end - begin)
-            begin = end
+        ids = flat_values(group.column("region_id"))
+        first = np.flatnonzero(np.diff(ids, prepend=ids[:1] - 1)).tolist()
+        for begin, end in itertools.pairwise([*first, len(ids)]):
+            yield int(ids[begin]), group.slice(begin, end - begin)
 
 
 def join_regions(*tables: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[int, list[pa.Table | None]]]:
