@@ -1,16 +1,20 @@
 """A chunk of pairs on its way through a device: its buffers and its kernels. Nothing waits until the results are collected.
 
-A driver may copy to and from ordinary memory only while the call lasts, so uploads and read backs have threads and queues of their own.
+A driver may copy to and from ordinary memory only while the call lasts, so large uploads and read backs have threads, and both have
+queues of their own.
 """
 
 import itertools
+from concurrent.futures import Future, wait
 
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import pool
 from haplowave.opencl import Device
 
 _LINES = 4
+_LARGE = 1 << 18  # bytes from which an upload gets a thread
 
 
 class Queues:
@@ -43,16 +47,22 @@ class Chunk:
         self._line = 0
         self._buffers: list[cl.Buffer] = []
         self._arrays: list[np.ndarray] = []
+        self._uploads: list[Future[cl.Event]] = []
         self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
         """A buffer with the content of `array`, which may still be on its way."""
         array = np.ascontiguousarray(array)
         buffer = self._buffer(array.nbytes)
-        if array.nbytes:
-            self._arrays.append(array)
-            self._uploaded = [cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)]  # in order: the last says all
+        self._arrays.append(array)
+        if array.nbytes >= _LARGE:
+            self._uploads.append(pool().submit(self._upload, buffer, array))
+        elif array.nbytes:
+            self._uploaded.append(self._upload(buffer, array))
         return buffer
+
+    def _upload(self, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
+        return cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -64,7 +74,8 @@ class Chunk:
         return buffer
 
     def begin(self) -> None:
-        """All is uploaded: what follows are kernels."""
+        """All is on its way: what follows are kernels. Waits for what threads upload."""
+        self._uploaded += [upload.result() for upload in self._uploads]
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
@@ -89,7 +100,9 @@ class Chunk:
         return [(name, event.profile.start, event.profile.end) for name, event in self.kernels]
 
     def close(self) -> None:
-        """Give the buffers back; no command may use them any more."""
+        """Give the buffers back; no command may use them any more but uploads, which are waited for."""
+        wait(self._uploads)
+        self.queues.uploads.finish()
         self.queues.buffers.give(self._buffers)
         self._buffers, self._arrays = [], []
 

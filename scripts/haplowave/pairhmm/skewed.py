@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,12 +20,13 @@ from haplowave.pairhmm.chunk import busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces, worth_sharing
+from haplowave.pairhmm.skewed_pack import Packed, cut_out, halves, pack, pieces, worth_sharing
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
-_PACKING = 2  # chunks that are packed while others are in flight: more threads would only wait for the interpreter
+_PACKING = 3  # chunks that are cut out and packed while others are in flight
+_PACKERS, _READERS = 1, 1  # threads: more would wait for the interpreter, and for each other
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
 
@@ -67,6 +69,15 @@ def letters_of(reads: Reads) -> bytes:
     return LETTERS + bytes(sorted(set(seen) - set(LETTERS)))
 
 
+@dataclass(frozen=True)
+class _Packing:
+    """A chunk that is being packed by a thread, or, without `future`, will be when `packed` is called."""
+
+    piece: slice
+    packed: Callable[[], Packed]
+    future: Future[Packed] | None
+
+
 class _Pipeline:
     """The chunks of one call: to be packed, being packed, in flight."""
 
@@ -74,7 +85,7 @@ class _Pipeline:
         self.work, self.runner, self.outcome = work, runner, outcome
         self.share = work.share_duplicates and worth_sharing(work)
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
-        self.packing: deque[tuple[slice, Future[Packed]]] = deque()
+        self.packing: deque[_Packing] = deque()
         self.flying: deque[Callable[[], Landed]] = deque()
         self.packers: Executor | None = None
         self.readers: Executor | None = None
@@ -82,53 +93,45 @@ class _Pipeline:
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
-        first = self.waiting.popleft()
         try:
-            if self.waiting:
-                with ThreadPoolExecutor(_PACKING) as self.packers, ThreadPoolExecutor(_IN_FLIGHT) as self.readers:
-                    self._pack()
-                    self._fly(first)
-            else:  # threads take longer than one chunk
-                self._fly(first)
+            if len(self.waiting) == 1:  # threads take longer than one chunk
+                self._fly()
+            else:
+                with ThreadPoolExecutor(_PACKERS) as self.packers, ThreadPoolExecutor(_READERS) as self.readers:
+                    self._fly()
         finally:
             self._ground()
             self.runner.device.buffers.trim()
         return self.doubts, self.intervals
 
-    def _fly(self, first: slice) -> None:
-        self._launch(first, partial(self._packed, first))
+    def _fly(self) -> None:
         while self.waiting or self.packing or self.flying:
             self._pack()
             if self.packing and len(self.flying) < _IN_FLIGHT:
-                piece, packing = self.packing.popleft()
-                self._launch(piece, packing.result)
-            elif self.flying:
+                self._launch(self.packing.popleft())
+            else:
                 self._land()
-            else:  # without packers: what is left of a chunk that did not fit
-                piece = self.waiting.popleft()
-                self._launch(piece, partial(self._packed, piece))
-
-    def _packed(self, piece: slice) -> Packed:
-        runner = self.runner
-        return pack(self.work, piece, self.share, runner.queues, runner.settings, runner.precision)
 
     def _pack(self) -> None:
-        while self.packers and self.waiting and len(self.packing) < _PACKING + 1:
-            piece = self.waiting.popleft()
-            self.packing.append((piece, self.packers.submit(self._packed, piece)))
+        runner = self.runner
+        while self.waiting and len(self.packing) < (_PACKING if self.packers else 1):
+            cut = cut_out(self.work, self.waiting.popleft())
+            function = partial(pack, cut, self.share, runner.queues, runner.settings, runner.precision)
+            future = self.packers.submit(function) if self.packers else None
+            self.packing.append(_Packing(cut.piece, future.result if future else function, future))
 
-    def _launch(self, piece: slice, packing: Callable[[], Packed]) -> None:
+    def _launch(self, packing: _Packing) -> None:
         try:
-            packed = packing()
+            packed = packing.packed()
             flight = self.runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self._make_room(piece, error)
+            self._make_room(packing.piece, error)
             return
         self.outcome.cells_computed += packed.cells
-        arguments = (self.outcome.log10, self.outcome.unsafe, self.work.least)
-        self.flying.append(self.readers.submit(flight.collect, *arguments).result if self.readers else partial(flight.collect, *arguments))
+        function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
+        self.flying.append(self.readers.submit(function).result if self.readers else function)
 
     def _land(self) -> None:
         landed = self.flying.popleft()()
@@ -140,7 +143,7 @@ class _Pipeline:
         alone = not self.flying
         if alone and piece.stop - piece.start == 1:
             raise error
-        later = [later for later, _ in self.packing]
+        later = [packing.piece for packing in self.packing]
         while self.flying:
             self._land()
         self._ground()
@@ -150,7 +153,6 @@ class _Pipeline:
     def _ground(self) -> None:
         """End what is being packed."""
         while self.packing:
-            _, packing = self.packing.popleft()
-            if not packing.cancel() and packing.exception() is None:
-                self.runner.queues.uploads.finish()
-                packing.result().chunk.close()
+            future = self.packing.popleft().future
+            if future and not future.cancel() and future.exception() is None:
+                future.result().chunk.close()

@@ -4,7 +4,9 @@ All of it is done region by region, in NumPy, in several threads at a time.
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyopencl as cl
@@ -37,7 +39,7 @@ from haplowave.sequences import Reads, Sequences
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 _FIRST_CHUNKS = (4, 2)  # the first chunks are smaller by this, so that the device begins early
 _SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
-_LARGE = 1 << 20  # bases from which several threads look through the qualities
+_LARGE = 1 << 20  # bases from which a thread looks through the qualities
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
 
@@ -98,25 +100,51 @@ def halves(piece: slice) -> list[slice]:
     return [slice(piece.start, middle), slice(middle, piece.stop)]
 
 
-def pack(work: Work, piece: slice, share: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
-    """Everything that the pairs of `piece` need, on its way to the device. share: look for equal reads."""
-    chunk = Chunk(queues, piece)
+@dataclass(frozen=True)
+class Cut:
+    """The sequences of some pairs, mostly views."""
+
+    piece: slice
+    regions: Regions
+    """By indices into what follows."""
+    reads: Reads
+    haplotypes: Sequences
+    uniform: Callable[[], list[bool]]
+    """Waits; whether each array of qualities is one value throughout."""
+
+
+def cut_out(work: Work, piece: slice) -> Cut:
+    """What the pairs of `piece` need; a thread begins to look through it."""
+    regions = work.regions.part(piece.start, piece.stop)
+    first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
+    first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
+    spans = np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1)
+    reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
+    if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
+        check_lengths(work.reads.bases, work.haplotypes)
+    look = partial(_uniform, reads)
+    return Cut(piece, Regions(spans), reads, haplotypes, pool().submit(look).result if len(reads.bases.data) > _LARGE else look)
+
+
+def _uniform(reads: Reads) -> list[bool]:
+    return [is_uniform(array) for array in _quals(reads)]
+
+
+def pack(cut: Cut, share: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
+    """Everything that the pairs need, on its way to the device. share: look for equal reads."""
+    chunk = Chunk(queues, cut.piece)
+    arrays = [
+        np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(_quals(cut.reads), cut.uniform(), strict=True)
+    ]
     try:
-        return _packed(work, work.regions.part(piece.start, piece.stop), share, chunk, settings, precision)
+        return _packed(cut.regions, Reads(cut.reads.bases, *arrays), cut.haplotypes, share, chunk, settings, precision)
     except BaseException:
-        queues.uploads.finish()
         chunk.close()
         raise
 
 
-def _packed(work: Work, regions: Regions, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
-    first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
-    first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
-    regions = Regions(np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1))
-    reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
+def _packed(regions: Regions, reads: Reads, haplotypes: Sequences, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
     rows, columns = reads.bases.lengths, haplotypes.lengths
-    if int(rows.min()) <= 0 or int(columns.min()) <= 0:
-        check_lengths(work.reads.bases, work.haplotypes)
     chosen = shapes(rows, columns, settings, precision)
     kept, copies = _shared(regions, reads) if share else (None, None)
     units = short_units(regions, kept, chosen)
@@ -156,16 +184,12 @@ def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.
 
 
 def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
-    """Some of the reads: views where they are a slice. An array of qualities that is one value throughout has stride 0."""
+    """Some of the reads: views where they are a slice."""
     bases = _take(reads.bases, which, reads.bases.data)
     if isinstance(which, slice):
         span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
-        quals = [array[span] for array in _quals(reads)]
-    else:
-        quals = [_take(reads.bases, which, array).data for array in _quals(reads)]
-    compute = pool().map if len(bases.data) > _LARGE else map
-    uniform = list(compute(is_uniform, quals))
-    return Reads(bases, *(np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(quals, uniform, strict=True)))
+        return Reads(bases, *(array[span] for array in _quals(reads)))
+    return Reads(bases, *(_take(reads.bases, which, array).data for array in _quals(reads)))
 
 
 def _quals(reads: Reads) -> tuple[np.ndarray, ...]:
