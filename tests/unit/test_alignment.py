@@ -16,7 +16,7 @@ from haplowave.distance.hirschberg import operations
 from haplowave.distance.planes import command_queue, upload
 from haplowave.distance.reference import edit_distance
 from haplowave.distance.strategies import Problem
-from haplowave.distance.tiles import Keeping, Shape, Sweep, task
+from haplowave.distance.tiles import Keeping, Shape, Sweep, has_sub_groups, task
 from haplowave.distance.wavefront import Front
 from haplowave.opencl import select
 
@@ -77,7 +77,7 @@ def test_path_by_halves_with_and_without_the_distance(pair):
 
 
 @pytest.mark.parametrize("every", [1, 2, 4, 64])
-@pytest.mark.parametrize("shape", [Shape(1, 1, 32), Shape(1, 4, 64)])
+@pytest.mark.parametrize("shape", [Shape(1, 1, 32), Shape(1, 4, 64), Shape(16, 2, 64)])
 @settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(pair=string_pairs(1200))
 def test_borders_kept_in_any_number(monkeypatch, pair, every, shape):
@@ -85,6 +85,8 @@ def test_borders_kept_in_any_number(monkeypatch, pair, every, shape):
     if len(a) == 0 or len(b) == 0:
         return
     device = select(DEVICE)
+    if shape.lanes == 16 and not has_sub_groups(device):
+        pytest.skip("no sub-groups of 16")
     monkeypatch.setattr(hirschberg, "spacing", lambda *_: every)
     monkeypatch.setattr(hirschberg, "shape_for", lambda *_: shape)
     monkeypatch.setattr(hirschberg, "LEAF", 1600)

@@ -166,7 +166,7 @@ class _Border:
 
 
 def _same(shape: Shape, other: Device) -> Shape:
-    """The tiles' geometry has to agree: PTX kernels have another than generic ones."""
-    if (shape.lanes == 32) != other.is_nvidia:
+    """The tiles' geometry has to agree: warps, sub-groups and single items have others."""
+    if shape_for(other, 0).lanes != shape.lanes:
         raise UserError(f"device {other.name}: its tiles differ from those of the first device; share a pair among devices of one vendor")
     return shape

@@ -29,7 +29,7 @@ class Shape:
 
     @property
     def word_bits(self) -> int:
-        return 32 if self.lanes == 32 else 64
+        return 64 if self.lanes == 1 else 32
 
     @property
     def rows(self) -> int:
@@ -51,11 +51,16 @@ def kept_strips(tasks: np.ndarray, shape: Shape) -> np.ndarray:
     return np.minimum(-(-m // shape.rows), (bound + shape.chunk) // shape.rows + 3)
 
 
+def has_sub_groups(device: Device) -> bool:
+    """Whether sub-groups of 16 can be asked for, whose items hand values on. A CPU gains nothing from them."""
+    return "cl_intel_required_subgroup_size" in device.extensions and device.subgroup_variant in ("khr", "intel")
+
+
 def shape_for(device: Device, rows: int, bound: int = 0) -> Shape:
     """Few rows a strip where rectangles are small, and where few strips are at work at a time (the band of a sweep below `bound` is that
     wide)."""
     if not device.is_nvidia:
-        return Shape(1, 4, 512)
+        return Shape(16, 4, 512) if device.kind == "gpu" and has_sub_groups(device) else Shape(1, 4, 512)
     if rows < 1 << 16:
         return Shape(32, 2, 512)
     for most, shape in ((1_000_000, Shape(32, 2, 512)), (3_000_000, Shape(32, 2, 1024)), (5_000_000, Shape(32, 4, 1024))):
@@ -99,8 +104,10 @@ class Sweep:
         self.tasks = np.asarray(tasks, np.int64).reshape(-1, 7)
         self.rows_text, self.columns_text = (planes.b, planes.a) if swapped else (planes.a, planes.b)
         self.queue = planes.queue
-        self.group = 64 if shape.lanes == 32 else 1
+        self.group = 1 if shape.lanes == 1 else 64
         defines = {"LANES": shape.lanes, "K": shape.words, "CHUNK": shape.chunk, "GROUP": self.group, "UNROLL": 2}
+        if shape.lanes > 1 and not device.is_nvidia:
+            defines[f"VARIANT_{device.subgroup_variant.upper()}"] = 1
         self.program = device.build("distance_tiles.cl", planes.defines(device) | defines)
         self.m, self.n, self.whole_n, self.bound = (np.ascontiguousarray(self.tasks[:, field]) for field in (2, 3, 5, 6))
         self.strips = -(-self.m // shape.rows)

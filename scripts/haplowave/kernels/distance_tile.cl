@@ -21,7 +21,7 @@
 
 #include "distance_planes.cl"
 
-#if LANES == 32
+#if LANES > 1
 typedef uint word;
 #define W 32
 #define LAG 2
@@ -30,7 +30,7 @@ typedef ulong word;
 #define W 64
 #define LAG 0
 #endif
-#define SKEW (32 * LAG) // columns that the last lane is behind, rounded up to whole words of the border
+#define SKEW ((LAG * (LANES - 1) + 31) / 32 * 32) // columns that the last lane is behind, rounded up to whole words of the border
 #define ROWS ((long)LANES * K * W)
 #define BLOCKS (CHUNK / 32)
 #define FIELDS 14
@@ -42,17 +42,17 @@ inline long floor_div(long x, long y) { return x >= 0 ? x / y : -((-x + y - 1) /
 
 // sum = ep + pv over K words, carry from word to word
 inline void add_words(const word *ep, const word *pv, word *sum) {
-#if LANES == 32 && K == 8
+#if defined(NVIDIA) && LANES == 32 && K == 8
     asm("add.cc.u32 %0,%8,%16; addc.cc.u32 %1,%9,%17; addc.cc.u32 %2,%10,%18; addc.cc.u32 %3,%11,%19;"
         "addc.cc.u32 %4,%12,%20; addc.cc.u32 %5,%13,%21; addc.cc.u32 %6,%14,%22; addc.u32 %7,%15,%23;"
         : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3]), "=r"(sum[4]), "=r"(sum[5]), "=r"(sum[6]), "=r"(sum[7])
         : "r"(ep[0]), "r"(ep[1]), "r"(ep[2]), "r"(ep[3]), "r"(ep[4]), "r"(ep[5]), "r"(ep[6]), "r"(ep[7]), "r"(pv[0]), "r"(pv[1]),
           "r"(pv[2]), "r"(pv[3]), "r"(pv[4]), "r"(pv[5]), "r"(pv[6]), "r"(pv[7]));
-#elif LANES == 32 && K == 4
+#elif defined(NVIDIA) && LANES == 32 && K == 4
     asm("add.cc.u32 %0,%4,%8; addc.cc.u32 %1,%5,%9; addc.cc.u32 %2,%6,%10; addc.u32 %3,%7,%11;"
         : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
         : "r"(ep[0]), "r"(ep[1]), "r"(ep[2]), "r"(ep[3]), "r"(pv[0]), "r"(pv[1]), "r"(pv[2]), "r"(pv[3]));
-#elif LANES == 32 && K == 2
+#elif defined(NVIDIA) && LANES == 32 && K == 2
     asm("add.cc.u32 %0,%2,%4; addc.u32 %1,%3,%5;"
         : "=r"(sum[0]), "=r"(sum[1]) : "r"(ep[0]), "r"(ep[1]), "r"(pv[0]), "r"(pv[1]));
 #else
@@ -66,7 +66,14 @@ inline void add_words(const word *ep, const word *pv, word *sum) {
 #endif
 }
 
-#if LANES == 32
+// Lanes are the first items of a warp (NVIDIA), of a sub-group (VARIANT_KHR, VARIANT_INTEL), or one alone.
+#if defined(VARIANT_KHR)
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable
+#define from_lane_above(value) sub_group_shuffle_up(value, 1u)
+#elif defined(VARIANT_INTEL)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define from_lane_above(value) intel_sub_group_shuffle_up(0u, value, 1u)
+#elif LANES == 32
 inline word from_lane_above(word value) {
     word above;
     asm volatile("shfl.sync.up.b32 %0, %1, 1, 0, 0xffffffff;" : "=r"(above) : "r"(value));
@@ -216,7 +223,12 @@ inline long lower_column(__global word *pv, __global word *mv, long gap) {
     return max(gap, 0L);
 }
 
-#if LANES == 32
+#if defined(VARIANT_KHR) || defined(VARIANT_INTEL)
+#define LANE ((int)get_sub_group_local_id())
+#define sum_of_lanes(value) ((long)sub_group_reduce_add((int)(value)))
+#define wait_for_lanes() sub_group_barrier(CLK_GLOBAL_MEM_FENCE)
+#elif LANES == 32
+#define LANE ((int)get_local_id(0) & 31)
 inline long sum_of_lanes(long value) {
     int sum = (int)value;
     for (int distance = 16; distance; distance >>= 1) {
@@ -228,6 +240,7 @@ inline long sum_of_lanes(long value) {
 }
 #define wait_for_lanes() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 #else
+#define LANE 0
 #define sum_of_lanes(value) (value)
 #define wait_for_lanes()
 #endif

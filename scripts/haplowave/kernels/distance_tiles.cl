@@ -10,6 +10,9 @@
 #include "distance_tile.cl"
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#if defined(VARIANT_KHR) || defined(VARIANT_INTEL)
+__attribute__((intel_reqd_sub_group_size(LANES)))
+#endif
 void tiles(TEXT(a_planes), TEXT(b_planes), __global const long *restrict problems,
            __global word *restrict pv_all, __global word *restrict mv_all, __global long *restrict strip_score,
            __global int *restrict strip_last, __global long *restrict chunk_strip, __global long *restrict chunk_before,
@@ -18,7 +21,7 @@ void tiles(TEXT(a_planes), TEXT(b_planes), __global const long *restrict problem
            __global word *restrict kept_words, __global long *restrict kept_scores) {
     __global const long *problem = problems + (long)get_global_id(1) * FIELDS;
     const long launch = get_global_id(2);
-    const int lane = LANES == 32 ? (int)get_local_id(0) & 31 : 0;
+    const int lane = LANE;
     const long m = problem[M_ROWS], n = problem[N_COLUMNS], bound = problem[BOUND], difference = problem[DIFFERENCE];
     const long strips = (m + ROWS - 1) / ROWS, chunks = chunks_of(problem), offset = problem[OFFSET];
     // Ukkonen's band: j - i in [-(bound - difference) / 2, (bound + difference) / 2]
