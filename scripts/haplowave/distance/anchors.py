@@ -41,7 +41,7 @@ def upper_bound(device: Device, planes: Planes) -> int:
 def cut(device: Device, planes: Planes) -> np.ndarray:
     """int64 (n, 5): the pieces (top, left, height, width) in order and their exact distances."""
     longest = max(planes.lengths)
-    size = max((2048 if longest < 1 << 20 else 8192) if device.kind == "gpu" else 1024, longest // 8192)
+    size = max((2048 if longest < 1 << 19 else 8192) if device.kind == "gpu" else 1024, longest // 8192)
     points = anchors(device, planes, most=1024 + 4 * longest // size)
     rectangles = pieces(planes.lengths, points, size)
     rectangles[:, 2:] -= rectangles[:, :2]
