@@ -73,10 +73,9 @@ class Inputs:
         read_ids = flat_values(table.column("read_id"))
         haplotypes = self._haplotypes.read(batch.haplotypes)
         hap_ids, sequences = flat_values(haplotypes.column("hap_id")), column_sequences(haplotypes.column("sequence"))
-        read, haplotype = batch.pairs.indices()
-        columns = {"region_id": batch.read_regions[read], "read_id": read_ids[read], "hap_id": hap_ids[haplotype]}
+        columns = _names(batch, read_ids, hap_ids)
         if self._distances is None:
-            return Rows(_reads(table), sequences, batch.pairs, columns | {"edit_distance": np.full(len(read), -1, np.int32)})
+            return Rows(_reads(table), sequences, batch.pairs, columns | {"edit_distance": np.full(len(batch.pairs), -1, np.int32)})
         rows = self._distances.read(batch.distances)
         known = {name: flat_values(rows.column(name)) for name in columns}
         whole = all(np.array_equal(known[name], columns[name]) for name in columns)
@@ -88,6 +87,21 @@ class Inputs:
         read = _row_of(batch.read_regions, read_ids, known["region_id"], known["read_id"], distances, reads)
         haplotype = _row_of(batch.haplotype_regions, hap_ids, known["region_id"], known["hap_id"], distances, haplotypes)
         return np.stack([read, haplotype], axis=1)
+
+
+def _names(batch: Batch, read_ids: np.ndarray, hap_ids: np.ndarray) -> dict[str, np.ndarray]:
+    """region_id, read_id and hap_id of each pair of the batch."""
+    pairs = batch.pairs
+    region, read = pairs.rows
+    each = pairs.spans[region, 3]
+    first = (pairs.spans[region, 2] - (np.cumsum(each) - each)).astype(np.int32)
+    haplotype = np.arange(len(pairs), dtype=np.int32) + np.repeat(first, each)
+    regions = batch.read_regions[pairs.spans[:, 0]]
+    return {
+        "region_id": np.repeat(regions, np.diff(pairs.offsets)),
+        "read_id": np.repeat(read_ids[read], each),
+        "hap_id": hap_ids[haplotype],
+    }
 
 
 class _RegionIds:

@@ -34,7 +34,7 @@ def repeated_bytes(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     lengths, values = [], set()
     for chunk in column.chunks:
         dictionary = column_sequences(chunk.dictionary)
-        values.update(np.unique(dictionary.data).tolist() if len(dictionary.data) < 1 << 16 else (0, 1))
+        values.update(set(dictionary.data.tobytes()) if len(dictionary.data) < 1 << 16 else (0, 1))
         lengths.append(dictionary.lengths[flat_values(pa.chunked_array([chunk.indices]))])
     if len(values) == 1:
         length = np.concatenate(lengths)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from haplowave.ahead import ahead, overlapped
 from haplowave.calling.batches import Inputs, Rows
 from haplowave.calling.columns import choices, numbers, texts
-from haplowave.calling.pruning import best_of_reads, candidates, proven, worth_waiting
+from haplowave.calling.pruning import best_of_reads, candidates, first_of_reads, pairs_at, proven, worth_waiting
 from haplowave.opencl import Device
 from haplowave.options import PruningOptions
 from haplowave.pairhmm import HOW, Regions, Result, log10_likelihoods
@@ -70,35 +70,37 @@ def _compute(rows: Rows, engine: EngineOptions, pruning: PruningOptions) -> tupl
     """Rows of the table of likelihoods."""
     totals = Totals(pairs=len(rows.pairs))
     distances = rows.columns["edit_distance"]
-    if not pruning.prune or distances.max(initial=-1) < 0:
-        result = engine.compute(rows.reads, rows.haplotypes, rows.pairs)
-        totals.add(result)
-        return _table(rows, result.log10, result.how), totals
-    return _pruned(rows, engine, pruning, totals), totals
+    if pruning.prune and distances.max(initial=-1) >= 0:
+        first = first_of_reads(rows.pairs)
+        worse = candidates(rows.haplotypes, rows.pairs, distances, first, pruning.prune_margin)
+        if len(worse):
+            return _table(rows, *_pruned(rows, engine, pruning.prune_quality / 10, first, worse, totals)), totals
+    result = engine.compute(rows.reads, rows.haplotypes, rows.pairs)
+    totals.add(result)
+    return _table(rows, result.log10, result.how), totals
 
 
-def _pruned(rows: Rows, engine: EngineOptions, pruning: PruningOptions, totals: Totals) -> pa.Table:
-    pairs = rows.pairs.pairs() if isinstance(rows.pairs, Regions) else rows.pairs
-    distances = rows.columns["edit_distance"]
-    log10, how = np.full(len(pairs), -np.inf), np.zeros(len(pairs), np.uint8)
+def _pruned(
+    rows: Rows, engine: EngineOptions, cap: float, first: np.ndarray, worse: np.ndarray, totals: Totals
+) -> tuple[np.ndarray, np.ndarray]:
+    """(log10, index into _HOW) of each pair; `worse` may be left out. first: the first pair of each read."""
+    count = len(rows.pairs)
+    log10, how = np.full(count, -np.inf), np.zeros(count, np.uint8)
 
     def fill(which: np.ndarray) -> None:
-        result = engine.compute(rows.reads, rows.haplotypes, rows.pairs if len(which) == len(pairs) else pairs[which])
+        result = engine.compute(rows.reads, rows.haplotypes, rows.pairs if len(which) == count else pairs_at(rows.pairs, which))
         log10[which], how[which] = result.log10, result.how
         totals.add(result)
 
-    worse = candidates(rows.haplotypes, pairs, distances, pruning.prune_margin)
-    waiting = worse & worth_waiting(pairs, worse, len(rows.haplotypes))
-    fill(np.flatnonzero(~waiting))
-    if worse.any():
-        cap = pruning.prune_quality / 10
-        left_out = proven(rows.reads, pairs, distances, worse, best_of_reads(pairs, log10), cap)
-        fill(np.flatnonzero(waiting & ~left_out))
-        log10[left_out] = -np.inf
-        log10[left_out] = best_of_reads(pairs, log10)[left_out] - cap
-        how[left_out] = _PRUNED
-        totals.pruned = int(left_out.sum())
-    return _table(rows, log10, how)
+    waiting = worth_waiting(rows.pairs, worse, len(rows.haplotypes))
+    fill(np.delete(np.arange(count), waiting))
+    left_out = proven(rows.reads, rows.pairs, rows.columns["edit_distance"], worse, best_of_reads(log10, first, worse), cap)
+    fill(np.setdiff1d(waiting, left_out, assume_unique=True))
+    log10[left_out] = -np.inf
+    log10[left_out] = best_of_reads(log10, first, left_out) - cap
+    how[left_out] = _PRUNED
+    totals.pruned = len(left_out)
+    return log10, how
 
 
 def _table(rows: Rows, log10: np.ndarray, how: np.ndarray) -> pa.Table:

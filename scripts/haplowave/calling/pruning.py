@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from haplowave.pairhmm import Regions
 from haplowave.pairhmm.model import QUALITY_MASK, tables, take
 from haplowave.sequences import Reads, Sequences
 
@@ -25,6 +26,7 @@ _LEAST_GAP_QUALITY = 10
 _ROUNDING = 0.01  # decades left for the error of FP32 likelihoods
 _MOST = 0.6
 _N = ord("N")
+_UNKNOWN = np.iinfo(np.int32).max  # distance
 
 
 @dataclass(frozen=True)
@@ -61,41 +63,53 @@ def upper_bounds(reads: Reads, which: np.ndarray) -> np.ndarray:
     return np.where(without, np.inf, result)
 
 
-def candidates(haplotypes: Sequences, pairs: np.ndarray, distances: np.ndarray, margin: int) -> np.ndarray:
-    """bool (n,): pairs at least `margin` edits worse than the best of their read (its pairs stand together); none with an N."""
-    first = np.flatnonzero(np.concatenate([[True], pairs[1:, 0] != pairs[:-1, 0]])) if len(pairs) else np.zeros(0, np.int64)
-    known = distances >= 0
-    if not len(pairs) or not known.any():
-        return np.zeros(len(pairs), bool)
-    best = np.minimum.reduceat(np.where(known, distances, np.iinfo(np.int32).max), first)
-    worse = known & (distances >= np.repeat(best, np.diff(np.append(first, len(pairs)))).astype(np.int64) + margin)
-    used = np.unique(pairs[worse, 1])
+def first_of_reads(pairs: Regions | np.ndarray) -> np.ndarray:
+    """int64: index of the first pair of each read, whose pairs stand together."""
+    if isinstance(pairs, Regions):
+        each = pairs.spans[pairs.rows[0], 3]
+        return np.cumsum(each) - each
+    return np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
+
+
+def candidates(haplotypes: Sequences, pairs: Regions | np.ndarray, distances: np.ndarray, first: np.ndarray, margin: int) -> np.ndarray:
+    """Indices of the pairs at least `margin` edits worse than the best of their read; none with an N. first: from `first_of_reads`."""
+    known = distances if distances.min(initial=0) >= 0 else np.where(distances >= 0, distances, _UNKNOWN)
+    best = np.minimum.reduceat(known, first)
+    limit = np.minimum(best.astype(np.int64) + margin, _UNKNOWN).astype(np.int32)
+    worse = np.flatnonzero(distances >= np.repeat(limit, np.diff(np.append(first, len(distances)))))
+    haplotype = pairs_at(pairs, worse)[:, 1]
     with_n = np.zeros(len(haplotypes), bool)
+    used = np.unique(haplotype)
     with_n[used] = [bool((haplotypes[index] == _N).any()) for index in used.tolist()]
-    return worse & ~with_n[pairs[:, 1]]
+    return worse[~with_n[haplotype]]
 
 
-def worth_waiting(pairs: np.ndarray, worse: np.ndarray, haplotypes: int) -> np.ndarray:
-    """bool (n,): pairs of haplotypes that are worse for most of their reads.
+def worth_waiting(pairs: Regions | np.ndarray, worse: np.ndarray, haplotypes: int) -> np.ndarray:
+    """Those of the pairs `worse` whose haplotypes are worse for most of their reads.
 
     The engines compute reads of a region side by side, so a haplotype that many of them need costs nothing more for the others.
     """
-    reads = np.bincount(pairs[:, 1], minlength=haplotypes)
-    unlikely = np.bincount(pairs[:, 1], weights=worse, minlength=haplotypes)
-    return (unlikely >= _MOST * reads)[pairs[:, 1]]
+    haplotype = pairs_at(pairs, worse)[:, 1]
+    if isinstance(pairs, Regions):
+        region, column = pairs.columns
+        reads = np.bincount(column, weights=pairs.spans[region, 1], minlength=haplotypes)
+    else:
+        reads = np.bincount(pairs[:, 1], minlength=haplotypes)
+    return worse[(np.bincount(haplotype, minlength=haplotypes) >= _MOST * reads)[haplotype]]
 
 
-def best_of_reads(pairs: np.ndarray, log10: np.ndarray) -> np.ndarray:
-    """float64 (n,): for each pair the highest of `log10` among the pairs of its read, which stand together."""
-    first = np.flatnonzero(np.concatenate([[True], pairs[1:, 0] != pairs[:-1, 0]]))
-    return np.repeat(np.maximum.reduceat(log10, first), np.diff(np.append(first, len(pairs))))
+def best_of_reads(log10: np.ndarray, first: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """float64: for each of the pairs `which` the highest of `log10` among the pairs of its read. first: from `first_of_reads`."""
+    return np.maximum.reduceat(log10, first)[np.searchsorted(first, which, side="right") - 1]
 
 
-def proven(reads: Reads, pairs: np.ndarray, distances: np.ndarray, worse: np.ndarray, best: np.ndarray, cap: float) -> np.ndarray:
-    """bool (n,): the pairs among `worse` whose likelihood is below `best` (log10, of the pair's read) - `cap`."""
-    which = np.flatnonzero(worse)
-    read, place = np.unique(pairs[which, 0], return_inverse=True)
-    bound = upper_bounds(reads, read)[place] - distances[which] * np.log10(THETA)
-    result = np.zeros(len(pairs), bool)
-    result[which] = bound < best[which] - cap - _ROUNDING
-    return result
+def proven(reads: Reads, pairs: Regions | np.ndarray, distances: np.ndarray, worse: np.ndarray, best: np.ndarray, cap: float) -> np.ndarray:
+    """Those of the pairs `worse` whose likelihood is below `best` (log10, of the pair's read, parallel to `worse`) - `cap`."""
+    read, place = np.unique(pairs_at(pairs, worse)[:, 0], return_inverse=True)
+    bound = upper_bounds(reads, read)[place] - distances[worse] * np.log10(THETA)
+    return worse[bound < best - cap - _ROUNDING]
+
+
+def pairs_at(pairs: Regions | np.ndarray, which: np.ndarray) -> np.ndarray:
+    """int64, (k, 2): the pairs with the indices `which`."""
+    return pairs.pairs(which) if isinstance(pairs, Regions) else pairs[which]

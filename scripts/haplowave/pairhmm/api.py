@@ -85,9 +85,10 @@ def log10_likelihoods(
             unique, inverse = _unique_pairs(reads, haplotypes, work.pairs)
             work = work.of(unique)
     result, rescued = _climb(work, (chosen, *others), name, precision, screening)
+    result.rescued = len(rescued)
     if inverse is not None:
-        result.log10, result.how, rescued = result.log10[inverse], result.how[inverse], rescued[inverse]
-    result.rescued = int(np.count_nonzero(rescued))
+        result.log10, result.how = result.log10[inverse], result.how[inverse]
+        result.rescued = int(np.bincount(inverse, minlength=len(work))[rescued].sum())
     result.cells = cells
     return result
 
@@ -121,7 +122,7 @@ def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tup
 def _climb(
     work: Work, devices: Sequence[Device], kernel: str, precision: str, screening: Callable[[], np.ndarray]
 ) -> tuple[Result, np.ndarray]:
-    """The result and which pairs were rescued, both in the order of the pairs; the devices work at the same time."""
+    """The result, in the order of the pairs, and the indices of the pairs that were rescued; the devices work at the same time."""
 
     def run(part: Work, device: Device) -> _Ladder:
         with device_failures(device):
@@ -133,12 +134,14 @@ def _climb(
         ladder = run(work, devices[0])
         return ladder.result, ladder.rescued
     with ThreadPoolExecutor(len(devices)) as pool:
-        ladders = list(pool.map(run, _shares(work, len(devices)), devices))
+        shares = list(_shares(work, len(devices)))
+        ladders = list(pool.map(run, shares, devices))
     results = [ladder.result for ladder in ladders]
     whole = Result(np.concatenate([result.log10 for result in results]), np.concatenate([result.how for result in results]))
     whole.cells_computed = sum(result.cells_computed for result in results)
     whole.kernel_seconds = max(result.kernel_seconds for result in results)
-    return whole, np.concatenate([ladder.rescued for ladder in ladders])
+    first = np.cumsum([0, *map(len, shares)])
+    return whole, np.concatenate([ladder.rescued + at for ladder, at in zip(ladders, first[:-1], strict=True)])
 
 
 def _shares(work: Work, count: int) -> Iterator[Work]:
@@ -156,7 +159,7 @@ class _Ladder:
     def __init__(self, work: Work, device: Device, kernel: str, screening: Callable[[], np.ndarray]):
         self.work, self.device, self.kernel, self.screening = work, device, kernel, screening
         self.result = Result(np.empty(0), np.zeros(0, np.uint8))
-        self.rescued = np.zeros(len(work), bool)
+        self.rescued = np.zeros(0, np.int64)
         self.doubtful = False
 
     def climb(self, precision: str) -> None:
@@ -175,7 +178,7 @@ class _Ladder:
             last = self._irregular()
             left = self._first(*self._without(last), first)
         if first == "fp32":
-            self.rescued[last] = self.rescued[left] = True
+            self.rescued = np.concatenate([last, left])
             self.result.how[last] = HOW.index("fp64")
             if len(left):
                 outcome = ENGINES[self.kernel](self._part(left), self.device, "fp64")
@@ -206,19 +209,19 @@ class _Ladder:
             return np.zeros(0, np.int64)
         outcome = ENGINES[self.kernel](work, self.device, precision)
         unsafe, self.doubtful = outcome.unsafe, outcome.doubtful
+        left = np.flatnonzero(unsafe) if unsafe.any() else np.zeros(0, np.int64)
         if which is None:
-            self._start(outcome, precision)
-            if precision == "fp32":
-                self.result.how = unsafe.view(np.uint8)
-            return np.flatnonzero(unsafe)
+            self._start(outcome, precision, unsafe.view(np.uint8) if precision == "fp32" else None)
+            return left
         self._start(Outcome(np.empty(len(self.work)), unsafe), "fp64")
         self._take(which, outcome)
         if precision == "fp32":
             self.result.how[which] = unsafe
-        return which[unsafe]
+        return which[left]
 
-    def _start(self, outcome: Outcome, precision: str) -> None:
-        how = np.full(len(self.work), HOW.index(precision), np.uint8)
+    def _start(self, outcome: Outcome, precision: str, how: np.ndarray | None = None) -> None:
+        if how is None:
+            how = np.full(len(self.work), HOW.index(precision), np.uint8)
         self.result = Result(outcome.log10, how, cells_computed=outcome.cells_computed, kernel_seconds=outcome.kernel_seconds)
 
     def _part(self, which: np.ndarray) -> Work:

@@ -76,9 +76,7 @@ class Work:
     @cached_property
     def cells(self) -> int:
         """Sum of read length times haplotype length."""
-        if isinstance(self.given, Regions):
-            return int(self.given.cells(self.reads.bases.offsets, self.haplotypes.offsets).sum())
-        return int(self.reads.bases.lengths[self.pairs[:, 0]] @ self.haplotypes.lengths[self.pairs[:, 1]])
+        return int(self.regions.cells(self.reads.bases.offsets, self.haplotypes.offsets).sum())
 
 
 def cells_of(work: Work, which: np.ndarray) -> int:

@@ -37,7 +37,7 @@ from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_FIRST_CHUNKS = (4, 2)  # the first chunks are smaller by this, so that the device begins early
+_FIRST_CHUNK = 2  # the first chunk is smaller by this, so that the device begins early
 _SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
 _LARGE = 1 << 20  # bases from which a thread looks through the qualities
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
@@ -73,25 +73,20 @@ def pieces(work: Work, size: int) -> list[slice]:
     cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
     if cost[-1] <= size:
         return [slice(0, len(work))]
-    sizes = [size // smaller for smaller in _FIRST_CHUNKS]
-    left = int(cost[-1]) - sum(sizes)
-    sizes = sizes + [left / max(1, round(left / size))] * max(1, round(left / size)) if left > 0 else [int(cost[-1])]
-    ends = np.cumsum(sizes)
-    cuts = np.interp(ends, cost, regions.offsets).astype(np.int64)
-    cuts = np.unique(np.append(0, [_between(regions, int(cut), len(work) // (8 * len(ends))) for cut in cuts[:-1]] + [len(work)]))
-    return [slice(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
+    left = int(cost[-1]) - size // _FIRST_CHUNK
+    count = max(1, round(left / size))
+    ends = np.cumsum([size // _FIRST_CHUNK, *[left / count] * count])
+    cuts = np.interp(ends[:-1], cost, regions.offsets).astype(np.int64)
+    cuts = _between(regions, cuts, len(work) // (8 * len(ends)))
+    return [slice(begin, end) for begin, end in itertools.pairwise(np.unique([0, *cuts, len(work)]).tolist())]
 
 
-def _between(regions: Regions, cut: int, slack: int) -> int:
-    """A pair near `cut`, no further than `slack`, at which a region begins, or else a read."""
-    region = int(np.searchsorted(regions.offsets, cut, side="right")) - 1
-    if region >= len(regions.spans):
-        return cut
-    begin = int(regions.offsets[region])
-    if cut - begin <= slack:
-        return begin
-    row = (cut - begin) % int(regions.spans[region, 3])
-    return cut - row if row <= slack else cut
+def _between(regions: Regions, cuts: np.ndarray, slack: int) -> np.ndarray:
+    """For each of `cuts` a pair before it, no further than `slack`, at which a region begins, or else a read."""
+    region = np.minimum(np.searchsorted(regions.offsets, cuts, side="right"), len(regions.spans)) - 1
+    within = cuts - regions.offsets[region]
+    row = within % regions.spans[region, 3]
+    return cuts - np.where(within <= slack, within, np.where(row <= slack, row, 0))
 
 
 def halves(piece: slice) -> list[slice]:

@@ -162,9 +162,10 @@ class TableRows:
 
     def groups(self, column: str) -> Iterator[np.ndarray]:
         """One column, a row group at a time (several are read together); row groups without rows are left out."""
-        first = 0
+        first, most = 0, 1
         while first < len(self._starts) - 1:
             last = max(first + 1, int(np.searchsorted(self._starts, self._starts[first] + _TOGETHER, side="right")) - 1)
+            last, most = min(last, first + most), 2 * most  # the first are wanted soon
             values = flat_values(self._file().read_row_groups(range(first, last), columns=[column]).column(column))
             for begin, end in itertools.pairwise((self._starts[first : last + 1] - self._starts[first]).tolist()):
                 if end > begin:
