@@ -123,6 +123,11 @@ class Meeting:
         limit = self.m + self.n if maximum is None else maximum
         known: tuple[Front | None, Front | None] = (None, None)
         edits, target = 0, FIRST
+        if self.m * self.n <= SMALL:  # one core, half as far: no waiting for another before so short a sweep
+            distance = self.fronts.meet(min(limit, FIRST))
+            if distance is not None:
+                return distance
+            target = max(self.fronts.r)
         while True:
             target = min(target, -(-limit // 2))
             self.fronts.advance(target, target)
