@@ -9,10 +9,11 @@ from haplowave.distance import cigar
 from haplowave.distance.alphabet import kernel, readable
 from haplowave.distance.cpu_long import Meeting, shape_for, tiles_are_faster, upper_bound
 from haplowave.distance.cpu_tiles import Sweep, Texts, border_bytes, ukkonen_band
-from haplowave.distance.cpu_wavefront import SOURCE, Front, Wavefronts, offsets, spared
+from haplowave.distance.cpu_wavefront import SOURCE, Front, Wavefronts, offsets, overlap, spared
 from haplowave.distance.strategies import Problem
 
 LEAF = 1500  # edits whose fronts are all kept
+CUT = 32  # edits from which on a path is cut at least once
 MEMORY = 1 << 28  # bytes of kept fronts at a time
 BORDERS = 1 << 31  # bytes of kept borders, at most
 
@@ -65,8 +66,8 @@ def _wavefront_runs(problem: Problem, fronts: Wavefronts, distance: int) -> ciga
     """Cut where fronts meet until pieces are small (Marco-Sola et al. 2023), then walk back through kept fronts."""
     whole = Piece(0, 0, len(problem.a), len(problem.b), distance)
     pieces = [whole]
-    if whole.large:
-        pieces = _cut(whole, fronts)
+    if distance > CUT and not whole.one_sided:
+        pieces = _cut(whole, fronts)  # where they stand: costs nothing, and halves the cells
     while any(piece.large for piece in pieces):
         pieces = [part for piece in pieces for part in (_halves(problem, piece) if piece.large else [piece])]
     kinds, matches = _leaves(problem, pieces)
@@ -97,12 +98,12 @@ def _cut(piece: Piece, fronts: Wavefronts) -> list[Piece]:
 
 
 def _meeting_point(forward: Front, backward: Front, m: int, n: int) -> tuple[int, int]:
-    """(row, diagonal) of the furthest forward cell that the backward front covers too."""
-    for index, row in enumerate(forward.rows.tolist()):
-        diagonal = forward.low + index
-        if row >= 0 and (other := backward.row(n - m - diagonal)) >= 0 and row + other >= m:
-            return row, diagonal
-    raise RuntimeError(f"wavefronts of {forward.r} and {backward.r} edits do not meet")
+    """(row, diagonal) of a furthest forward cell that the backward front covers too."""
+    low, ahead, behind = overlap(forward, backward, m, n)
+    meeting = np.flatnonzero((ahead >= 0) & (behind >= 0) & (ahead.astype(np.int64) + behind >= m))
+    if not len(meeting):
+        raise RuntimeError(f"wavefronts of {forward.r} and {backward.r} edits do not meet")
+    return int(ahead[meeting[0]]), low + int(meeting[0])
 
 
 def _leaves(problem: Problem, pieces: list[Piece]) -> tuple[np.ndarray, np.ndarray]:

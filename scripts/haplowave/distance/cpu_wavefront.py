@@ -116,14 +116,19 @@ def met(forward: Front, backward: Front, m: int, n: int) -> int:
     A diagonal k from the start is n - m - k from the end. Fronts that meet make a path of forward.r + backward.r edits, and a path
     of that many edits makes them meet, because the scores along a diagonal never fall.
     """
+    _, ahead, behind = overlap(forward, backward, m, n)
+    return int((ahead.astype(np.int64) + behind).max(initial=0))
+
+
+def overlap(forward: Front, backward: Front, m: int, n: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """The first diagonal that both fronts have, and the rows of both from there on; rows behind count from the end."""
     goal = n - m
     low = max(forward.low, goal - backward.low - len(backward.rows) + 1)
     high = min(forward.low + len(forward.rows) - 1, goal - backward.low)
     if low > high:
-        return 0
+        return low, forward.rows[:0], backward.rows[:0]
     ahead = forward.rows[low - forward.low : high - forward.low + 1]
-    behind = backward.rows[goal - high - backward.low : goal - low - backward.low + 1][::-1]
-    return int((ahead.astype(np.int64) + behind).max())
+    return low, ahead, backward.rows[goal - high - backward.low : goal - low - backward.low + 1][::-1]
 
 
 def spared(text: np.ndarray) -> np.ndarray:
