@@ -12,7 +12,7 @@ from haplowave.distance.cpu_tiles import Sweep, Texts, border_bytes, ukkonen_ban
 from haplowave.distance.cpu_wavefront import SOURCE, Front, Wavefronts, offsets, overlap, spared
 from haplowave.distance.strategies import Problem
 
-LEAF = 1500  # edits whose fronts are all kept
+LEAF = 800  # edits whose fronts are all kept
 CUT = 32  # edits from which on a path is cut at least once
 MEMORY = 1 << 28  # bytes of kept fronts at a time
 BORDERS = 1 << 31  # bytes of kept borders, at most
