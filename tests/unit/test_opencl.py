@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from devices import DEVICE
 from haplowave.errors import UserError
 from haplowave.opencl import Device, is_out_of_memory, list_devices, select
 from haplowave.opencl import device as device_module
@@ -112,7 +113,7 @@ def test_no_module_imports_pyopencl_before_its_environment_is_set(module):
 
 
 def test_threads_that_ask_first_get_one_context(monkeypatch):
-    device = Device(select("cpu").device)
+    device = Device(select(DEVICE).device)
     made = cl.Context
 
     def slow(devices):
@@ -126,7 +127,7 @@ def test_threads_that_ask_first_get_one_context(monkeypatch):
 
 
 def test_buffers_are_handed_out_again():
-    pool = BufferPool(select("cpu").context, most=40_000)
+    pool = BufferPool(select(DEVICE).context, most=40_000)
     sizes = [pool.take(size).size for size in (1, 4096, 4097, 100_000, 1 << 20)]
     assert sizes[:2] == [4096, 4096]
     assert all(size >= wanted for size, wanted in zip(sizes, (1, 4096, 4097, 100_000, 1 << 20), strict=True))

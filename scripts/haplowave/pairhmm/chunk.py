@@ -100,11 +100,15 @@ class Chunk:
         return [(name, event.profile.start, event.profile.end) for name, event in self.kernels]
 
     def close(self) -> None:
-        """Give the buffers back; no command may use them any more but uploads, which are waited for."""
-        wait(self._uploads)
-        self.queues.uploads.finish()
+        """Give the buffers back; no command may use them any more."""
         self.queues.buffers.give(self._buffers)
         self._buffers, self._arrays = [], []
+
+    def abandon(self) -> None:
+        """Close a chunk of which nothing but uploads may be under way."""
+        wait(self._uploads)
+        self.queues.uploads.finish()
+        self.close()
 
 
 def busy_seconds(intervals: list[tuple[str, int, int]], name: str | None = None) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from haplowave.ahead import in_slices
 
-_SLICE = 1 << 18  # pairs in which rectangles are looked for by one thread
+_SLICE = 1 << 20  # pairs in which rectangles are looked for by one thread
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
 _PACKING = 3  # chunks that are cut out and packed while others are in flight
-_PACKERS, _READERS = 1, 1  # threads: more would wait for the interpreter, and for each other
+_PACKERS, _READERS = 2, 1  # threads: more would wait for the interpreter, and for each other
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
 
@@ -155,4 +155,4 @@ class _Pipeline:
         while self.packing:
             future = self.packing.popleft().future
             if future and not future.cancel() and future.exception() is None:
-                future.result().chunk.close()
+                future.result().chunk.abandon()

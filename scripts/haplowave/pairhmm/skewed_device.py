@@ -67,7 +67,7 @@ class Runner:
                 return _Launching(self, packed).run()
         except BaseException:
             self.queues.finish()
-            packed.chunk.close()
+            packed.chunk.abandon()
             raise
 
     def prepare_rows(self, reads: ReadInputs, doubts: cl.Buffer, chunk: Chunk) -> "_Rows":

@@ -134,7 +134,7 @@ def pack(cut: Cut, share: bool, queues: Queues, settings: Settings, precision: s
     try:
         return _packed(cut.regions, Reads(cut.reads.bases, *arrays), cut.haplotypes, share, chunk, settings, precision)
     except BaseException:
-        chunk.close()
+        chunk.abandon()
         raise
 
 
