@@ -85,17 +85,26 @@ def _pruned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(log10, index into _HOW) of each pair; `worse` may be left out. first: the first pair of each read."""
     count = len(rows.pairs)
-    log10, how = np.full(count, -np.inf), np.zeros(count, np.uint8)
 
-    def fill(which: np.ndarray) -> None:
-        result = engine.compute(rows.reads, rows.haplotypes, rows.pairs if len(which) == count else pairs_at(rows.pairs, which))
-        log10[which], how[which] = result.log10, result.how
+    def compute(pairs: Regions | np.ndarray) -> Result:
+        result = engine.compute(rows.reads, rows.haplotypes, pairs)
         totals.add(result)
+        return result
 
     waiting = worth_waiting(rows.pairs, worse, len(rows.haplotypes))
-    fill(np.delete(np.arange(count), waiting))
+    if len(waiting):
+        log10, how = np.full(count, -np.inf), np.zeros(count, np.uint8)
+        others = np.delete(np.arange(count), waiting)
+        result = compute(pairs_at(rows.pairs, others))
+        log10[others], how[others] = result.log10, result.how
+    else:
+        result = compute(rows.pairs)
+        log10, how = result.log10, result.how
     left_out = proven(rows.reads, rows.pairs, rows.columns["edit_distance"], worse, best_of_reads(log10, first, worse), cap)
-    fill(np.setdiff1d(waiting, left_out, assume_unique=True))
+    late = np.setdiff1d(waiting, left_out, assume_unique=True)
+    if len(late):
+        result = compute(pairs_at(rows.pairs, late))
+        log10[late], how[late] = result.log10, result.how
     log10[left_out] = -np.inf
     log10[left_out] = best_of_reads(log10, first, left_out) - cap
     how[left_out] = _PRUNED

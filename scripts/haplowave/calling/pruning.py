@@ -100,7 +100,14 @@ def worth_waiting(pairs: Regions | np.ndarray, worse: np.ndarray, haplotypes: in
 
 def best_of_reads(log10: np.ndarray, first: np.ndarray, which: np.ndarray) -> np.ndarray:
     """float64: for each of the pairs `which` the highest of `log10` among the pairs of its read. first: from `first_of_reads`."""
-    return np.maximum.reduceat(log10, first)[np.searchsorted(first, which, side="right") - 1]
+    if not len(which):
+        return np.zeros(0)
+    read, place = np.unique(np.searchsorted(first, which, side="right") - 1, return_inverse=True)
+    begin = first[read]
+    count = np.append(first, len(log10))[read + 1] - begin
+    start = np.cumsum(count) - count
+    own = np.arange(int(count.sum())) + np.repeat(begin - start, count)
+    return np.maximum.reduceat(log10[own], start)[place]
 
 
 def proven(reads: Reads, pairs: Regions | np.ndarray, distances: np.ndarray, worse: np.ndarray, best: np.ndarray, cap: float) -> np.ndarray:
