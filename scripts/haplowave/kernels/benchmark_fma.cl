@@ -1,10 +1,5 @@
 // The multiply-adds that a device can issue: CHAINS independent chains of x = x*a + b in each of LANES lanes of a vector, nothing else.
-#ifdef FP64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-#else
-typedef float real;
-#endif
+#include "real.cl"
 #pragma OPENCL FP_CONTRACT ON
 #define JOIN(a, b) a##b
 #define VECTOR(type, n) JOIN(type, n)

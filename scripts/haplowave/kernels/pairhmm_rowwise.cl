@@ -14,12 +14,7 @@
 // groups: S, first job, last job + 1, first partial sum. reads: first base, bases. haplotypes: first lane's masks, columns.
 // tables: match[128], mismatch[128], gap[128], 1 - gap [128] by quality, then mm[128][128] by insertion and deletion quality.
 
-#ifdef FP64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-#else
-typedef float real;
-#endif
+#include "real.cl"
 #define ROWS 1
 #include "pairhmm_exchange.cl"
 #define LANES (W * WARPS)
