@@ -55,9 +55,9 @@ def test_reads_and_haplotypes_of_many_strips(device, shape, precision):
     assert_right(outcome, work, TOLERANCE[precision])
 
 
-@pytest.mark.parametrize(("precision", "block"), [("fp32", 8), ("fp64", 4)])
+@pytest.mark.parametrize(("precision", "block"), [("fp32", 4), ("fp64", 2)])
 def test_a_long_deletion_survives_where_another_path_leads_for_long(device, shape, precision, block):
-    shape = dataclasses.replace(shape, long_block=block)
+    shape = dataclasses.replace(shape, block=block)
     rng = np.random.default_rng(2)
     left, middle, right = (rng.choice(BASES, size) for size in (300, 150, 900))
     reads = make_reads([np.concatenate([left, right])], rng, base=(30, 41), indel=(45, 46))
@@ -65,6 +65,42 @@ def test_a_long_deletion_survives_where_another_path_leads_for_long(device, shap
     work = Work(reads, Sequences.from_list([haplotype.tobytes()]), np.zeros((1, 2), np.int64))
     assert -175 < reference(work)[0] < -150  # the gap's cost: 150 bases of GCP 10 and its opening
     assert_right(skewed.run(work, device, precision, shape), work, TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("indel", [(45, 46), (30, 60)])
+@pytest.mark.parametrize("gap", [(10, 11), (12, 13), (10, 13)])
+def test_wide_lanes_keep_what_wins_late(device, shape, indel, gap):
+    """Lanes as wide as they get: long gaps of either kind and tandem repeats, also where none fits the other, so that the best path stands
+    still or runs along a row for hundreds of bases and lies far below others in between."""
+    rates = {"fp32": {32: 1.0}, "fp64": {16: 1.0}}
+    rng = np.random.default_rng(12)
+    founder, reads, haplotypes = rng.choice(BASES, 900), [], []
+    for size in (5, 29, 33, 150):
+        cut = int(rng.integers(200, 400))
+        repeat = np.tile(rng.choice(BASES, 5), 36)
+        haplotypes += [founder, np.concatenate([founder[:300], repeat, founder[300:700]])]
+        reads += [np.concatenate([founder[:cut], founder[cut + size :]]), np.concatenate([founder[:cut], repeat[:size], founder[cut:800]])]
+        reads.append(np.concatenate([founder[:300], repeat[size:], founder[300:700]]))
+    pairs = np.argwhere(np.ones((len(reads), len(haplotypes))))[rng.permutation(96)[:24]]
+    made = make_reads(reads, rng, base=(10, 41), indel=indel, gap=gap)
+    work = Work(made, Sequences.from_list([haplotype.tobytes() for haplotype in haplotypes]), pairs)
+    outcome = skewed.run(work, device, "fp32", dataclasses.replace(shape, rates=rates, long_rates=rates))
+    assert_right(outcome, work, TOLERANCE["fp32"])
+    assert np.count_nonzero(outcome.unsafe) <= len(pairs) // 8
+
+
+def test_long_reads_and_short_ones_share_warps(device, shape):
+    """Reads of one row block and of hundreds in one launch: lanes of a warp are on several jobs at a time."""
+    rng = np.random.default_rng(13)
+    founder = rng.choice(BASES, 700)
+    sizes = [1, 2, 3, 650, 9, 5, 400, 1, 17, 90, 2, 65]
+    reads = make_reads([mutated(rng, founder[:size], 0.03) for size in sizes], rng, indel=(30, 50))
+    haplotypes = Sequences.from_list([founder[:size].tobytes() for size in (650, 40, 70, 300, 12)])
+    work = Work(reads, haplotypes, np.argwhere(np.ones((len(reads), len(haplotypes)))))
+    for precision in ("fp32", "fp64"):
+        outcome = skewed.run(work, device, precision, shape)
+        assert not outcome.unsafe.any()
+        assert_right(outcome, work, TOLERANCE[precision])
 
 
 def test_a_read_that_starts_again_elsewhere_is_not_lost(device, shape):

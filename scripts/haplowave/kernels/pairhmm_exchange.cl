@@ -9,6 +9,7 @@
 // FROM_LEFT_BY(value, n) the same from n lanes to the left (not VARIANT_LOCAL)
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+// LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
 #if defined(VARIANT_NVIDIA)
 
@@ -23,6 +24,20 @@ inline uint any_lane(int condition) {
                  : "=r"(result) : "r"(condition));
     return result;
 }
+inline int first_lanes(int value) {
+    int result;
+    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(result) : "r"(value));
+    return result;
+}
+inline int largest_of(int value) {
+#pragma unroll
+    for (uint distance = 16; distance; distance /= 2) {
+        int other;
+        asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "r"(distance));
+        value = max(value, other);
+    }
+    return value;
+}
 #define EXCHANGE_STORAGE
 #define BEGIN_EXCHANGE
 #define GIVE(slot, value)
@@ -30,6 +45,8 @@ inline uint any_lane(int condition) {
 #define END_EXCHANGE
 #define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value), 1u))
 #define ANY_LANE(condition) any_lane(condition)
+#define LARGEST_OF(value) largest_of(value)
+#define FIRST_LANES(value) first_lanes(value)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
 #ifdef FP64
 inline double shuffle_up_64(double value, uint offset) {
@@ -68,7 +85,9 @@ inline double shuffle_up_64(double value, uint offset) {
 #endif
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 #define ANY_LANE(condition) sub_group_any(condition)
-#define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE);
+#define LARGEST_OF(value) sub_group_reduce_max(value)
+#define FIRST_LANES(value) sub_group_broadcast(value, 0u)
+#define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
 #else
 
@@ -90,7 +109,23 @@ inline int any_lane(int condition, int lane, __local int *flags) {
     for (int i = 0; i < W; ++i) found |= flags[i];
     return found;
 }
+inline int largest_of(int value, int lane, __local int *flags) {
+    int largest = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    flags[lane] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < W; ++i) largest = max(largest, flags[i]);
+    return largest;
+}
+inline int first_lanes(int value, int lane, __local int *flags) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    flags[lane] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return flags[0];
+}
 #define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
-#define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE);
+#define LARGEST_OF(value) largest_of(value, lane, exchange_flags)
+#define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
+#define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
 #endif

@@ -3,8 +3,9 @@
 //
 // Row parameters as in haplowave.pairhmm.model, read by read:
 //   step_i = mm_i*match_i   a_i = mi_i/step_i   enter_i = g_i/mm_i
-//   r_i = mismatch_i/match_i   b_i = ii_i*a_{i-1}/mi_i (b_1 = 0)   u_i = enter_{i+1}*a_i, u_R = a_R   v_i = enter_{i+1}*md_i, v_R = 0
+//   r_i = mismatch_i/match_i   b_i = ii_i*a_{i-1}/mi_i   u_i = enter_{i+1}*a_i, u_R = a_R   v_i = enter_{i+1}*md_i, v_R = 0
 //   start = enter_1   scale = sum of log10 step_i
+//   b_1 = b_2 = u_1 = 0: there is no insertion yet, whatever J held before
 //
 // Tables by quality, 128 entries each: ratio (r), 1/match, gap, 1 - gap, 1/gap, log10 match; then 128 x 128 by insertion and deletion
 // quality: 1/mm, log10 mm. An array of qualities that is one value throughout has one entry and stride 0.
@@ -13,14 +14,7 @@
 // must look at again is set: [0] an unknown letter, [1] a byte that is no letter, [2] qualities that may not suit the form of five
 // operations (below *_FLOOR).
 
-#ifdef FP64
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double real;
-typedef double4 real4;
-#else
-typedef float real;
-typedef float4 real4;
-#endif
+#include "real.cl"
 #ifdef HAS_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double wide;
@@ -76,8 +70,8 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
         const uint dq = deletion_quals[at * strides.z] & 127u, gq = gap_quals[at * strides.w] & 127u;
         if (q < BASE_FLOOR || iq < INSERTION_FLOOR || dq < DELETION_FLOOR || gq < GAP_FLOOR) doubts[2] = 1;
         const wide a = GAP(iq) * INVERSE_MM(iq, dq) * INVERSE_MATCH(q);
-        wide b = 0, u = a, v = 0;
-        if (i) {
+        wide b = 0, u = i ? a : (wide)0, v = 0;
+        if (i > 1) {
             const uint iq_1 = insertion_quals[(at - 1) * strides.y] & 127u, dq_1 = deletion_quals[(at - 1) * strides.z] & 127u;
             const uint q_1 = base_quals[(at - 1) * strides.x] & 127u;
             b = GAP(gq) * (GAP(iq_1) * INVERSE_MM(iq_1, dq_1) * INVERSE_MATCH(q_1)) * INVERSE_GAP(iq);
@@ -85,7 +79,7 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
         if (i + 1 < length) {
             const uint iq1 = insertion_quals[(at + 1) * strides.y] & 127u, dq1 = deletion_quals[(at + 1) * strides.z] & 127u;
             const wide enter = LEAVE(gap_quals[(at + 1) * strides.w] & 127u) * INVERSE_MM(iq1, dq1);
-            u = enter * a;
+            if (i) u = enter * a;
             v = enter * GAP(dq);
         }
         rows[row] = (real4)(with_code((real)RATIO(q), code), (real)b, (real)u, (real)v);
@@ -95,9 +89,9 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
         if (i == 0) starts[read] = (real)(LEAVE(gq) * INVERSE_MM(iq, dq));
         sum += LOG_MATCH(q) + LOG_MM(iq, dq);
     }
-    if (item < padding) { // m = 0, t = J
+    if (item < padding) { // t stays, as it is the same in all columns
         const uint row = block * ROWS + item;
-        rows[row] = (real4)(with_code(0, LETTERS + 1), 1, 1, 0);
+        rows[row] = (real4)(with_code(0, LETTERS), 0, 0, 0);
 #ifdef PER_ROW_GAP
         row_gaps[row] = 0;
 #endif

@@ -15,9 +15,12 @@ from haplowave.pairhmm.tuning import Settings, exchange_variant, options
 
 LETTERS = b"ACGT"
 SCALE_LOG2 = {("fp32", False): 100, ("fp64", False): 980, ("fp32", True): 90, ("fp64", True): 900}
-"""log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_skewed.cl). J may be 2^29 above it."""
+"""log2 of the scale C, by precision and whether lanes have exponents (then as TOP in pairhmm_long.cl). J may be 2^29 above it."""
 _SMALLEST = {("fp32", False): 1e-34, ("fp64", False): 1e-292, ("fp32", True): 1e-37, ("fp64", True): 1e-37}
-_BORDER_SLACK = 16  # blocks that may be read past the end of a border
+_LOOKS = {"fp32": (18, 10), "fp64": (32, 40)}
+"""Rows between two looks at exponents where gaps continue at one quality that is no higher than this; _LOOK_ROWS elsewhere."""
+_LOOK_ROWS = 8
+_LOOK_GROWTH, _VARYING_GROWTH = 12, 50  # binades that a border may grow by beyond what longer gaps of one quality, or of several, make
 _ITEMS = 64  # work-items of a group in pairhmm_prepare.cl
 _VARIANTS = {"nvidia-ptx": "NVIDIA", "khr": "KHR", "intel": "INTEL", "local": "LOCAL"}
 
@@ -46,7 +49,7 @@ class Runner:
 
     def kernel(self, file: str, name: str, defines: dict[str, int], flags: tuple[str, ...] = ()) -> cl.Kernel:
         """Kernel `name` of `file`, made once: that takes longer than to run it."""
-        key = (name, *sorted(defines.items()), flags)
+        key = (file, name, *sorted(defines.items()), flags)
         if key not in self._kernels:
             self._kernels[key] = cl.Kernel(self.device.build(file, self.defines | defines, flags), name)
         return self._kernels[key]
@@ -95,12 +98,13 @@ class Runner:
         chunk.run(self.prepare("prepare_masks"), inputs.count * _ITEMS, _ITEMS, *arguments)
         return outputs
 
-    def grid(self, groups: np.ndarray) -> tuple[int, int]:
-        """(work-items, work-group size): as many warps as the device holds, or fewer where there are fewer jobs."""
+    def grid(self, groups: np.ndarray, a_group: int) -> tuple[int, int]:
+        """(work-items, work-group size), `a_group` warps each: as many warps as the device holds, or fewer where there are fewer jobs."""
         a_warp = self.settings.warp // groups[:, 0]
         warps = int((-(-(groups[:, 2] - groups[:, 1]) // a_warp)).max())
-        work_groups = max(1, min(self.device.compute_units * self.settings.groups_a_unit, -(-warps // self.settings.warps)))
-        size = self.settings.warp * self.settings.warps
+        most = self.device.compute_units * self.settings.groups_a_unit * self.settings.warps // a_group
+        work_groups = max(1, min(most, -(-warps // a_group)))
+        size = self.settings.warp * a_group
         return work_groups * size, size
 
     def finish(
@@ -191,7 +195,8 @@ class _Launching:
     def _short(self, short: UnitInputs, jobs: cl.Buffer, targets: cl.Buffer) -> cl.Event:
         partials = self.chunk.empty(short.partials, self.runner.real)
         ends = [
-            self._skewed(launch.columns, launch.groups, groups, jobs, (counters, partials)) for launch, groups, counters in short.launches
+            self._skewed(launch.columns, launch.groups, jobs, (groups, np.int32(len(launch.groups)), counters), (partials,))
+            for launch, groups, counters in short.launches
         ]
         sums = (partials, self.packed.doubts, jobs, self.packed.doubts, targets)  # exponents and results are of long pairs alone
         rest = (self.rows.scales, self.log10s)
@@ -200,27 +205,39 @@ class _Launching:
     def _long(self, long: LongInputs) -> cl.Event:
         runner, chunk, jobs = self.runner, self.chunk, long.jobs
         partials, exponents = chunk.empty(jobs.partials, runner.real), chunk.empty(jobs.partials, np.int32)
-        border = (jobs.border_blocks + _BORDER_SLACK) * READ_BLOCK
+        border = jobs.border_blocks * READ_BLOCK
         borders = (chunk.empty(2 * border, runner.real), chunk.empty(border // 2, np.int32), long.border_offsets, long.progress)
-        outputs = (long.counters, partials, exponents, *borders)
-        end = self._skewed(long.columns, jobs.groups, long.groups, long.job_buffer, outputs, long=True)
+        outputs = (partials, exponents, *borders, *self._looks())
+        ends = [
+            self._skewed(long.columns, jobs.groups[[which]], long.job_buffer, (group, long.counters, np.int32(which)), outputs, long=True)
+            for which, group in enumerate(jobs.groups)
+        ]
         sums = (partials, exponents, long.job_buffer, long.results, long.targets)
         groups, rest = (long.groups, len(jobs.groups)), (self.rows.scales, self.log10s)
-        return runner.finish(chunk, len(jobs.results), sums, groups, rest, long=True, after=[end])
+        return runner.finish(chunk, len(jobs.results), sums, groups, rest, long=True, after=ends)
 
-    def _skewed(
-        self, columns: int, groups: np.ndarray, group_buffer: cl.Buffer, jobs: cl.Buffer, outputs: tuple, long: bool = False
-    ) -> cl.Event:
+    def _looks(self) -> tuple[np.int32, np.int32]:
+        """Blocks between two looks at exponents, and the binades that a border may grow by in that time: gaps that get longer."""
+        quality, (rows, highest) = self.packed.reads.highest_gap, _LOOKS[self.runner.precision]
+        varies = self.packed.reads.gap is None
+        rows = _LOOK_ROWS if varies or quality > highest else rows
+        growth = rows * quality * np.log2(10) / 10 + (_VARYING_GROWTH if varies else _LOOK_GROWTH)
+        return np.int32(rows // self.runner.settings.block), np.int32(growth)
+
+    def _skewed(self, columns: int, groups: np.ndarray, jobs: cl.Buffer, counting: tuple, outputs: tuple, long: bool = False) -> cl.Event:
         runner, rows, real = self.runner, self.rows, self.runner.real.type
         settings, precision = runner.settings, runner.precision
         masks, haplotypes = self.masks[columns]
         inputs = (rows.rows, rows.gaps, real(rows.gap), real(2.0 ** SCALE_LOG2[precision, long]), masks, jobs, rows.reads, haplotypes)
-        inputs += (rows.starts, group_buffer, np.int32(len(groups)))
-        defines = runner.shape(columns) | {"ROWS": settings.long_block if long and precision == "fp32" else settings.block}
-        defines |= {"LONG": 1} if long else {}
+        inputs += (rows.starts, *counting)
+        defines = runner.shape(columns) | {"ROWS": settings.block}
+        defines |= {"S": int(groups[0, 0]), "WARPS": 1} if long else {}
         defines |= {"PER_ROW_GAP": 1} if self.packed.reads.gap is None else {}
-        kernel = runner.kernel("pairhmm_skewed.cl", "skewed", defines, options(settings, precision, long))
-        event = self.chunk.run(kernel, *runner.grid(groups), *inputs, *outputs, fork=self.forks, after=self.prepared if self.forks else [])
+        file = "pairhmm_long.cl" if long else "pairhmm_skewed.cl"
+        kernel = runner.kernel(file, "skewed", defines, options(settings, precision, long))
+        event = self.chunk.run(
+            kernel, *runner.grid(groups, defines["WARPS"]), *inputs, *outputs, fork=self.forks, after=self.prepared if self.forks else []
+        )
         self.forks += 1
         return event
 

@@ -23,6 +23,7 @@ class ReadInputs:
     """Blocks of READ_BLOCK rows, those around the reads included."""
     gap: int | None
     """The gap continuation quality, None where it varies."""
+    highest_gap: int
     buffers: tuple
     """Bases, four arrays of qualities, their strides, offsets."""
 
@@ -101,14 +102,15 @@ def put_reads(reads: Reads, chunk: Chunk) -> ReadInputs:
         count=len(reads),
         blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
         gap=int(reads.gap_quals[0]) & QUALITY_MASK if reads.gap_quals.strides == (0,) else None,
+        highest_gap=int(((reads.gap_quals[:1] if reads.gap_quals.strides == (0,) else reads.gap_quals) & QUALITY_MASK).max()),
         buffers=(*bytes_of_reads, chunk.put(reads.bases.offsets.astype(np.uint32))),
     )
 
 
-def put_haplotypes(haplotypes: Sequences, wide: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:
-    """Upload haplotypes. wide: some may need more lanes than a warp has."""
+def put_haplotypes(haplotypes: Sequences, long: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:
+    """Upload haplotypes. long: some have more lanes than they need."""
     buffers = chunk.put(haplotypes.data), chunk.put(haplotypes.offsets.astype(np.uint32))
-    return HaplotypeInputs(len(haplotypes), len(haplotypes.data), warp if wide else 1, buffers)
+    return HaplotypeInputs(len(haplotypes), len(haplotypes.data), warp if long else 1, buffers)
 
 
 def put_units(units: Units, chunk: Chunk) -> UnitInputs:

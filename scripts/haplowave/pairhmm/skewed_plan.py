@@ -25,11 +25,6 @@ class Shapes:
     long_columns: np.ndarray | None
     """uint8 a haplotype: columns a lane of long pairs; None where there is none."""
 
-    @property
-    def wide(self) -> bool:
-        """Whether a haplotype is too wide for a warp."""
-        return self.long_columns is not None and not self.short.all()
-
 
 @dataclass(frozen=True)
 class Launch:
@@ -95,11 +90,16 @@ def _best_shapes(rates: tuple[tuple[int, float], ...], warp: int) -> np.ndarray:
     return chosen
 
 
+def long_lanes(lanes: np.ndarray, warp: int) -> np.ndarray:
+    """Lanes that a haplotype of `lanes` gets in the long form: whole warps, or half of one."""
+    return np.where(2 * lanes <= warp, warp // 2, -(-lanes // warp) * warp)
+
+
 def _long_columns(rates: Rates, warp: int, length: np.ndarray) -> np.ndarray:
     chosen, best = np.zeros(len(length), np.uint8), np.full(len(length), -1.0)
     for columns, rate in rates.items():
         lanes = -(-length // columns)
-        used = np.where(lanes > warp, -(-lanes // warp) * warp * columns, warp * columns / (warp // np.minimum(lanes, warp)))
+        used = long_lanes(lanes, warp) * columns
         speed = rate * length / used
         chosen = np.where(speed > best, np.uint8(columns), chosen)
         best = np.maximum(best, speed)
@@ -190,7 +190,7 @@ def long_jobs(pairs: np.ndarray, rows: np.ndarray, columns: np.ndarray, columns_
     Strip 0 of all pairs comes first, then strip 1, and so on: in that order a job's left neighbour is as far ahead as it can be, and
     whoever draws a job knows that all before it are drawn.
     """
-    lanes = -(-columns // columns_a_lane)[pairs[:, 1]]
+    lanes = long_lanes(-(-columns // columns_a_lane), warp)[pairs[:, 1]]
     blocks = -(-rows // block)[pairs[:, 0]]
     strips = -(-lanes // warp)
     order = np.lexsort((-blocks, -np.minimum(lanes, warp), strips == 1))

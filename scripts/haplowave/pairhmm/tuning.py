@@ -26,8 +26,7 @@ class Settings:
     groups_a_unit: int = 4
     """Work-groups a compute unit holds at once."""
     block: int = 2
-    """Rows that a lane computes at a time (2, 4 or 8); `long_block`: in the variant LONG with FP32."""
-    long_block: int = 4
+    """Rows that a lane computes at a time (2 or 4)."""
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
     rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
@@ -59,13 +58,12 @@ def settings_file() -> Path:
 _NVIDIA = Settings(
     groups_a_unit=8,
     chunk_bytes=16 << 20,
-    long_block=8,
     rates={
-        "fp32": {32: 4.56, 30: 4.58, 27: 4.38, 22: 4.25},
-        "fp64": {20: 2.03, 16: 1.88, 14: 1.83},
+        "fp32": {32: 4.52, 30: 4.5, 27: 4.38, 26: 4.36, 22: 4.25},
+        "fp64": {21: 2.24, 16: 2.09, 13: 1.85},
     },
-    long_rates={"fp32": {32: 3.6, 22: 3.38}, "fp64": {16: 1.25}},
-    registers={"fp32": 128, "fp64": 168, "long fp32": 168, "long fp64": 168},
+    long_rates={"fp32": {32: 3.45, 24: 3.0}, "fp64": {16: 1.9}},
+    registers={"fp32": 128, "fp64": 168, "long fp32": 128, "long fp64": 168},
 )
 """Rates in TCUPS on an H200."""
 

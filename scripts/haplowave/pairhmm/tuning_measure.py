@@ -11,8 +11,8 @@ from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
-_COLUMNS = (8, 12, 16, 20, 24, 28, 32)
-_BLOCKS = (2, 4, 8)
+_COLUMNS = (8, 12, 13, 16, 20, 21, 24, 26, 27, 28, 30, 32)
+_BLOCKS = (2, 4)
 _WORTH = 0.85  # a number of columns below this share of the best rate is not kept
 
 
@@ -21,17 +21,17 @@ def measure(device: Device, cells: float, report: Callable[[str], None] = print)
     base = tuning.built_in(device)
     precisions = ("fp32", "fp64") if device.has_fp64 else ("fp32",)
     for long in (False, True):
-        field, block_field = ("long_rates", "long_block") if long else ("rates", "block")
+        field = "long_rates" if long else "rates"
         best: tuple[float, int, dict[str, dict[int, float]]] = (0.0, 0, {})
-        for block in _BLOCKS if long else _BLOCKS[:2]:
+        for block in (base.block,) if long else _BLOCKS:
             rates = {}
             for precision in precisions:
-                tried = dataclasses.replace(base, **{block_field: block})
+                tried = dataclasses.replace(base, block=block)
                 rates[precision] = _kept(dict(_rates(device, tried, field, precision, long, cells, report)))
             top = max(rates["fp32"].values())
             if top > best[0]:
                 best = (top, block, rates)
-        base = dataclasses.replace(base, **{block_field: best[1], field: getattr(base, field) | best[2]})
+        base = dataclasses.replace(base, block=best[1], **{field: getattr(base, field) | best[2]})
     return base
 
 
@@ -47,7 +47,7 @@ def _rates(
         seconds = min(skewed.run(work, device, precision, settings).notes["skewed"] for _ in range(3))
         rate = work.cells / seconds / 1e9
         name = "long" if long else "short"
-        report(f"{precision} {name}: {columns} columns a lane, {base.long_block if long else base.block} rows a block: {rate:.1f} GCUPS")
+        report(f"{precision} {name}: {columns} columns a lane, {base.block} rows a block: {rate:.1f} GCUPS")
         yield columns, round(rate, 2)
 
 
