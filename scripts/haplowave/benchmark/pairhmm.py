@@ -100,7 +100,7 @@ def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Se
         longest = arguments.longest or (_LENGTHS[-1] if gpu else 4096)
         for length in [length for length in _LENGTHS if length <= longest][:: 2 if arguments.quick else 1]:
             # longer ones need many pairs to fill a device, but not more time than is sensible
-            yield equal_lengths("lengths", length, length, max(32 if gpu and not arguments.quick else 4, int(cells / length**2)))
+            yield equal_lengths("lengths", length, length, max(128 if gpu and not arguments.quick else 4, int(cells / length**2)))
     if _wanted(arguments, "regions"):
         yield regions(*_ILLUMINA, _illumina_pairs(cells, gpu))
     if _wanted(arguments, "few") and gpu and not arguments.quick:
