@@ -31,7 +31,7 @@ inline int first_lanes(int value) {
 }
 inline int largest_of(int value) {
 #pragma unroll
-    for (uint distance = 16; distance; distance /= 2) {
+    for (uint distance = W / 2; distance; distance /= 2) {
         int other;
         asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(other) : "r"(value), "r"(distance));
         value = max(value, other);
