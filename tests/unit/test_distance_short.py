@@ -1,5 +1,8 @@
 """Bit-parallel batches against the plain dynamic programming, and the table step on top."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 from devices import DEVICE
 from haplowave.calling.distances import write_distances
 from haplowave.distance import batch
+from haplowave.distance.alphabet import SOURCE, kernel
 from haplowave.distance.reference import edit_distance
 from haplowave.distance.short import Layout
 from haplowave.errors import UserError
@@ -97,6 +101,31 @@ def test_layouts_of_other_devices(kind, monkeypatch):
     pairs = rng.integers(0, len(texts), (70, 2))
     for mode in ("infix", "global"):
         assert batch(sequences, sequences, pairs, mode=mode).tolist() == expected(sequences, sequences, pairs, mode)
+
+
+def test_calls_from_several_threads_do_not_share_kernels():
+    program = select(DEVICE).build(SOURCE)
+    with ThreadPoolExecutor(1) as pool:
+        first, second, other = kernel(program, "presence"), kernel(program, "presence"), pool.submit(kernel, program, "presence").result()
+    assert first is second
+    assert other is not first
+
+
+def test_calls_from_several_threads():
+    rng = np.random.default_rng(8)
+    sets = [
+        Sequences.from_list([bytes(rng.integers(65, 65 + n, rng.integers(1, 300)).astype(np.uint8)) for _ in range(12)])
+        for n in range(2, 8)
+    ]
+    alone = [batch(texts, texts).tolist() for texts in sets]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(sets)) as pool:
+            for _ in range(5):
+                assert [result.tolist() for result in pool.map(lambda texts: batch(texts, texts), sets)] == alone
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_repeats_and_runs():

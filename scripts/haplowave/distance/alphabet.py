@@ -1,6 +1,7 @@
 """From bytes to symbol numbers 0.. on the device: kernels `presence` and `recode` of distance_symbols.cl."""
 
 import functools
+import threading
 
 import numpy as np
 import pyopencl as cl
@@ -10,9 +11,16 @@ from haplowave.opencl import Device, TypedKernel
 SOURCE = "distance_symbols.cl"
 
 
-@functools.lru_cache(maxsize=128)
 def kernel(program: cl.Program, name: str) -> TypedKernel:
-    """The kernel, made once, for calls that set all arguments and launch at once: making one costs as much as many launches."""
+    """The kernel, made once a thread, for calls that set all arguments and launch at once: making one costs as much as many launches.
+
+    Arguments are set and launched in steps, between which another thread might set its own.
+    """
+    return _kernel(program, name, threading.get_ident())
+
+
+@functools.lru_cache(maxsize=128)
+def _kernel(program: cl.Program, name: str, thread: int) -> TypedKernel:
     return TypedKernel(program, name)
 
 
