@@ -158,6 +158,14 @@ def test_irregular_reads_and_wrong_bytes_are_found_by_the_device(device, small):
         log10_likelihoods(work.reads, Sequences(data, work.haplotypes.offsets), device=device, kernel="skewed")
 
 
+@pytest.mark.parametrize("others", [b"R", bytes(range(65, 91))], ids=["one letter more", "more letters than the kernel takes"])
+def test_a_wrong_byte_beside_unusual_letters_is_no_letter_either(device, small, others):
+    bases = Sequences.from_list([b"ACGT" + others + b"1ACG"])
+    quals = [np.full(len(bases.data), quality, np.uint8) for quality in (30, 40, 40, 10)]
+    with pytest.raises(UserError, match=r"read 0 .*: byte 49 is no letter"):
+        log10_likelihoods(Reads(bases, *quals), Sequences.from_list([b"ACGTACGT"]), device=device, kernel="skewed")
+
+
 def test_devices_share_a_call(device, small):
     work = case(6, 12, 9, (5, 70), (5, 40))
     regions = Regions.from_counts([4, 3, 5], [2, 6, 1])

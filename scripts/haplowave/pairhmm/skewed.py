@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -43,7 +43,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
         known = not doubts[0]
         letters = letters if known else letters_of(work.reads)
         if len(letters) > MOST_LETTERS:
-            return engines.ENGINES["lanes"](work, device, precision)
+            return replace(engines.ENGINES["lanes"](work, device, precision), doubtful=True)
     outcome.doubtful = bool(doubts[1:].any())
     outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
     outcome.kernel_seconds = busy_seconds(intervals)
@@ -64,9 +64,9 @@ def _runner(device: Device, settings: Settings, precision: str, letters: bytes, 
 
 
 def letters_of(reads: Reads) -> bytes:
-    """ACGT and whatever other letters the reads have, N apart."""
-    seen = np.flatnonzero(np.bincount(reads.bases.data, minlength=256)).astype(np.uint8).tobytes().replace(b"N", b"")
-    return LETTERS + bytes(sorted(set(seen) - set(LETTERS)))
+    """ACGT and whatever other letters the reads have, N apart. A byte that is no letter stays one that the device finds."""
+    seen = np.flatnonzero(np.bincount(reads.bases.data, minlength=256)).tolist()
+    return LETTERS + bytes(value for value in seen if bytes([value]).isalpha() and value not in LETTERS + b"N")
 
 
 @dataclass(frozen=True)
