@@ -13,7 +13,7 @@ _STEPS = 8  # sizes between two powers of two, so that at most an eighth is wast
 class BufferPool:
     """Buffers of one context, for reading and writing; may be used by several threads.
 
-    most: bytes that are kept when nobody uses them (see `trim`).
+    most: bytes that are kept while nobody uses them.
     """
 
     def __init__(self, context: cl.Context, most: int):
@@ -34,16 +34,12 @@ class BufferPool:
             return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, size)
 
     def give(self, buffers: Iterable[cl.Buffer]) -> None:
-        """Take back buffers that no command uses any more."""
+        """Take back buffers that no command uses any more; what exceeds the limit is released, largest first."""
         with self._lock:
             for buffer in buffers:
                 self._free[buffer.size].append(buffer)
-
-    def trim(self) -> None:
-        """Release what exceeds the limit, largest first."""
-        with self._lock:
-            kept = sum(size * len(buffers) for size, buffers in self._free.items())
-            for size in sorted(self._free, reverse=True):
+            kept = sum(size * len(free) for size, free in self._free.items())
+            for size in sorted(self._free, reverse=True) if kept > self._most else ():
                 while kept > self._most and self._free[size]:
                     self._free[size].pop().release()
                     kept -= size

@@ -101,7 +101,6 @@ class _Pipeline:
                     self._fly()
         finally:
             self._ground()
-            self.runner.device.buffers.trim()
         return self.doubts, self.intervals
 
     def _fly(self) -> None:
