@@ -1,6 +1,6 @@
 """Inputs of the benchmark of PairHMM kernels: equal lengths, Illumina-like regions, the 10s set, tables of real pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 import numpy as np
@@ -44,6 +44,29 @@ def regions(rows: int, columns: int, pairs: int, reads: int = 64, haplotypes: in
     made = [_flat(_with_errors(rng, item)) for item in (cut.reshape(-1, rows), np.repeat(founders, haplotypes, axis=0))]
     pairs_of = Regions.from_counts(np.full(count, reads), np.full(count, haplotypes))
     return Set("regions", rows, columns, Work(_reads(rng, made[0]), made[1], pairs_of, share_prefixes=False))
+
+
+def variants(rows: int, columns: int, pairs: int, reads: int = 64, sites: int = 3, seed: int = 3) -> Set:
+    """Regions as those of `regions`, whose haplotypes are all combinations of substitutions at `sites` in the middle of one sequence."""
+    rng = np.random.default_rng(seed)
+    haplotypes = 1 << sites
+    count = max(1, pairs // (reads * haplotypes))
+    made = np.repeat(rng.integers(0, 4, (count, 1, columns)), haplotypes, axis=1)
+    site = rng.integers(columns // 4, 3 * columns // 4, (count, sites))
+    for number in range(sites):
+        has = np.flatnonzero(np.arange(haplotypes) >> number & 1)
+        made[np.arange(count)[:, None], has, site[:, number, None]] += 1
+    made = _BASES[made % 4]
+    begin, which = rng.integers(0, columns - rows + 1, (count, reads)), rng.integers(0, haplotypes, (count, reads))
+    cut = made[np.arange(count)[:, None, None], which[:, :, None], begin[:, :, None] + np.arange(rows)]
+    pairs_of = Regions.from_counts(np.full(count, reads), np.full(count, haplotypes))
+    reads_of = _reads(rng, _flat(_with_errors(rng, cut.reshape(-1, rows))))
+    return Set("variants", rows, columns, Work(reads_of, _flat(made.reshape(-1, columns)), pairs_of, share_prefixes=False))
+
+
+def shared(made: Set) -> Set:
+    """The same with equal beginnings of haplotypes computed once."""
+    return replace(made, experiment=f"{made.experiment}, shared", work=replace(made.work, share_prefixes=True))
 
 
 def text_set(path: str, copies: int = 1) -> Set:

@@ -8,6 +8,7 @@
 // BEGIN_EXCHANGE(...)   gives the lane's values away; FROM_LEFT(slot, value) is what the lane to the left gave as `value`, slot by slot
 // FROM_LEFT_BY(value, n) the same from n lanes to the left (not VARIANT_LOCAL)
 // WARP_BARRIER          makes local memory written by one lane visible to the others
+// FROM_LANE(slot, value, source)  what the lane `source` gave
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
@@ -38,6 +39,11 @@ inline int largest_of(int value) {
     }
     return value;
 }
+inline uint shuffle_32(uint value, int source) {
+    uint result;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(result) : "r"(value), "r"(source));
+    return result;
+}
 #define EXCHANGE_STORAGE
 #define BEGIN_EXCHANGE
 #define GIVE(slot, value)
@@ -53,9 +59,15 @@ inline double shuffle_up_64(double value, uint offset) {
     const uint2 halves = as_uint2(value);
     return as_double((uint2)(shuffle_up_32(halves.x, offset), shuffle_up_32(halves.y, offset)));
 }
+inline double shuffle_64(double value, int source) {
+    const uint2 halves = as_uint2(value);
+    return as_double((uint2)(shuffle_32(halves.x, source), shuffle_32(halves.y, source)));
+}
 #define FROM_LEFT_BY(value, offset) shuffle_up_64(value, offset)
+#define FROM_LANE(slot, value, source) shuffle_64(value, source)
 #else
 #define FROM_LEFT_BY(value, offset) as_float(shuffle_up_32(as_uint(value), offset))
+#define FROM_LANE(slot, value, source) as_float(shuffle_32(as_uint(value), source))
 #endif
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 
@@ -68,6 +80,8 @@ inline double shuffle_up_64(double value, uint offset) {
 #define END_EXCHANGE
 #ifdef VARIANT_KHR
 #pragma OPENCL EXTENSION cl_khr_subgroup_shuffle_relative : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#define FROM_LANE(slot, value, source) sub_group_shuffle(value, (uint)(source))
 #define FROM_LEFT_BY(value, offset) sub_group_shuffle_up(value, (uint)(offset))
 #define INT_FROM_LEFT(slot, value) sub_group_shuffle_up(value, 1u)
 #elif defined(FP64)
@@ -76,11 +90,17 @@ inline double shuffle_up_64(double value, uint offset) {
     const uint2 halves = as_uint2(value);
     return as_double((uint2)(intel_sub_group_shuffle_up(0u, halves.x, offset), intel_sub_group_shuffle_up(0u, halves.y, offset)));
 }
+inline double shuffle_64(double value, uint source) {
+    const uint2 halves = as_uint2(value);
+    return as_double((uint2)(intel_sub_group_shuffle(halves.x, source), intel_sub_group_shuffle(halves.y, source)));
+}
 #define FROM_LEFT_BY(value, offset) shuffle_up_64(value, (uint)(offset))
+#define FROM_LANE(slot, value, source) shuffle_64(value, (uint)(source))
 #define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
 #else
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define FROM_LEFT_BY(value, offset) intel_sub_group_shuffle_up(0.0f, value, (uint)(offset))
+#define FROM_LANE(slot, value, source) intel_sub_group_shuffle(value, (uint)(source))
 #define INT_FROM_LEFT(slot, value) intel_sub_group_shuffle_up(0, value, 1u)
 #endif
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
@@ -92,7 +112,7 @@ inline double shuffle_up_64(double value, uint offset) {
 #else
 
 #define EXCHANGE_STORAGE                          \
-    __local real exchange_reals[2 * ROWS][W];     \
+    __local real exchange_reals[2 * ROWS + 1][W];     \
     __local int exchange_ints[2][W];              \
     __local int exchange_flags[W];
 #define BEGIN_EXCHANGE barrier(CLK_LOCAL_MEM_FENCE);
@@ -100,6 +120,7 @@ inline double shuffle_up_64(double value, uint offset) {
 #define GIVE_INT(slot, value) exchange_ints[slot][lane] = (value);
 #define END_EXCHANGE barrier(CLK_LOCAL_MEM_FENCE);
 #define FROM_LEFT(slot, value) exchange_reals[slot][lane ? lane - 1 : 0]
+#define FROM_LANE(slot, value, source) exchange_reals[slot][source]
 #define INT_FROM_LEFT(slot, value) exchange_ints[slot][lane ? lane - 1 : 0]
 inline int any_lane(int condition, int lane, __local int *flags) {
     int found = 0;

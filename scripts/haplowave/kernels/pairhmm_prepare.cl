@@ -25,6 +25,11 @@ typedef float wide;
 #define UNKNOWN 255
 #define NO_LETTER 254
 #define ROWS 8 // reads are padded to whole blocks of this many rows
+#ifdef FP64
+#define LARGEST 8.9e307
+#else
+#define LARGEST 4e37f
+#endif
 #define ITEMS 64 // work-items a read or a haplotype
 #define RATIO(q) tables[q]
 #define INVERSE_MATCH(q) tables[128 + (q)]
@@ -46,21 +51,68 @@ inline real with_code(real value, uint code) {
 #endif
 }
 
+#ifdef TRIE
+// Heads of reads, see pairhmm_trie.cl; each is written by two work-groups.
+inline void set_head(__global real4 *rows, uint row, real start, real padded_start) {
+    ((__global real *)rows)[4 * (size_t)row + 1] = start;
+    ((__global real *)rows)[4 * (size_t)row + 2] = padded_start;
+}
+inline void set_number(__global real4 *rows, uint row, uint number) {
+#ifdef FP64
+    ((__global ulong *)rows)[4 * (size_t)row] = 1ul << 63 | number;
+#else
+    ((__global uint *)rows)[4 * (size_t)row] = 1u << 31 | number;
+#endif
+}
+
+// The rows in which lanes wait, the heads around the reads, and the rows that lanes run over when they are through.
+inline void around_rows(__global real4 *rows, __global real *row_gaps, uint last_head, uint count, uint waiting) {
+    for (uint i = get_local_id(0); i < waiting + count - last_head - 1; i += ITEMS) {
+        const uint row = i < waiting ? i : i - waiting + last_head + 1;
+        rows[row] = (real4)(0);
+#ifdef PER_ROW_GAP
+        row_gaps[row] = 0;
+#endif
+    }
+    if (get_local_id(0) == 0) {
+        set_number(rows, waiting, 0x7fffffffu);
+        set_head(rows, waiting, 0, 0);
+        set_number(rows, waiting + 1, 0u);
+        set_head(rows, last_head, 0, 0);
+    }
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void prepare_rows(__global const uchar *restrict bases, __global const uchar *restrict base_quals,
                   __global const uchar *restrict insertion_quals, __global const uchar *restrict deletion_quals,
                   __global const uchar *restrict gap_quals, const uint4 strides, __global const uint *restrict offsets,
                   __global const uchar *restrict codes, __global const wide *restrict tables,
                   __global real4 *restrict rows, __global real *restrict row_gaps, __global uint4 *restrict reads,
-                  __global real *restrict starts, __global wide *restrict scales, __global int *restrict doubts) {
+                  __global real *restrict starts, __global wide *restrict scales, __global int *restrict doubts
+#ifdef TRIE
+                  , __global const uint2 *restrict firsts, const uint count, const uint row_count, const uint waiting, const real scale
+#endif
+) {
     __local wide sums[ITEMS];
     const uint read = get_group_id(0), item = get_local_id(0);
+#ifdef TRIE
+    if (read == count) {
+        around_rows(rows, row_gaps, firsts[count].x, row_count, waiting);
+        return;
+    }
+    if (firsts[read].x == firsts[read + 1].x) return; // left out
+#endif
     const uint begin = offsets[read], length = offsets[read + 1] - begin;
+#ifdef TRIE
+    const uint first_row = firsts[read].x + 1, padding = firsts[read + 1].x - first_row - length;
+#else
     const uint block = begin / ROWS + read + 1, blocks = (length + ROWS - 1) / ROWS; // so that no read needs to know of the others
-    const uint padding = blocks * ROWS - length;
+    const uint first_row = block * ROWS, padding = blocks * ROWS - length;
+#endif
     wide sum = 0;
     for (uint i = item; i < length; i += ITEMS) {
-        const uint at = begin + i, row = block * ROWS + padding + i;
+        const uint at = begin + i, row = first_row + padding + i;
         uint code = codes[bases[at]];
         if (code >= NO_LETTER) { // until the host starts again: any code that the tables have
             doubts[code == NO_LETTER] = 1;
@@ -82,24 +134,35 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
             if (i) u = enter * a;
             v = enter * GAP(dq);
         }
-        rows[row] = (real4)(with_code((real)RATIO(q), code), (real)b, (real)u, (real)v);
+        const real ratio = RATIO(q); // no number where the quality is 0: whoever looks for heads must not take it for one
+        rows[row] = (real4)(with_code(ratio >= 0 ? ratio : 0, code), (real)b, (real)u, (real)v);
 #ifdef PER_ROW_GAP
         row_gaps[row] = (real)GAP(gq);
 #endif
+#ifdef TRIE
+        if (i == 0) {
+            const real start = (real)(LEAVE(gq) * INVERSE_MM(iq, dq)) * scale, used = start < LARGEST ? start : 0;
+            set_head(rows, first_row - 1, used, padding ? used : 0);
+            set_number(rows, first_row + padding + length, read + 1);
+        }
+#else
         if (i == 0) starts[read] = (real)(LEAVE(gq) * INVERSE_MM(iq, dq));
+#endif
         sum += LOG_MATCH(q) + LOG_MM(iq, dq);
     }
     if (item < padding) { // t stays, as it is the same in all columns
-        const uint row = block * ROWS + item;
+        const uint row = first_row + item;
         rows[row] = (real4)(with_code(0, LETTERS), 0, 0, 0);
 #ifdef PER_ROW_GAP
         row_gaps[row] = 0;
 #endif
     }
+#ifndef TRIE
     if (read == 0 && item < ROWS) { // the first block is for idle lanes
         rows[item] = (real4)(0);
         row_gaps[item] = 0;
     }
+#endif
     sums[item] = sum;
     for (uint half_way = ITEMS / 2; half_way; half_way /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -107,7 +170,9 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
     }
     if (item == 0) {
         scales[read] = sums[0];
+#ifndef TRIE
         reads[read] = (uint4)(block, blocks, padding, 0u);
+#endif
     }
 }
 

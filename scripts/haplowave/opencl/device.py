@@ -60,7 +60,7 @@ class Device:
         """How lanes of a sub-group pass a value on: 'nvidia-ptx', 'khr', 'intel', or 'local' (through local memory)."""
         if self.is_nvidia:
             return "nvidia-ptx"
-        if "cl_khr_subgroup_shuffle_relative" in self.extensions:
+        if {"cl_khr_subgroup_shuffle", "cl_khr_subgroup_shuffle_relative"} <= self.extensions:
             return "khr"
         if "cl_intel_subgroups" in self.extensions:
             return "intel"

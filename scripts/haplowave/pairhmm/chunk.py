@@ -21,7 +21,7 @@ class Queues:
     """Queues for uploads, for reading back, and several for kernels, so that small ones, and the ends of large ones, run together."""
 
     def __init__(self, device: Device):
-        self.buffers = device.buffers
+        self.buffers, self.compute_units = device.buffers, device.compute_units
         self.uploads, self.reads = (cl.CommandQueue(device.context) for _ in range(2))
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         count = _LINES if device.kind != "cpu" else 1

@@ -20,13 +20,14 @@ from haplowave.pairhmm.chunk import busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, cut_out, halves, pack, pieces, worth_sharing
+from haplowave.pairhmm.skewed_pack import Packed, cut_out, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
 _PACKING = 3  # chunks that are cut out and packed while others are in flight
 _PACKERS, _READERS = 2, 1  # threads: more would wait for the interpreter, and for each other
+_MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
 
@@ -46,6 +47,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
             return replace(engines.ENGINES["lanes"](work, device, precision), doubtful=True)
     outcome.doubtful = bool(doubts[1:].any())
     outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.notes["skewed"] = busy_seconds([interval for interval in intervals if interval[0] in _MAIN])
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
 
@@ -84,6 +86,8 @@ class _Pipeline:
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
         self.share = work.share_duplicates and worth_sharing(work)
+        columns = max(runner.settings.rates[runner.precision])
+        self.share_prefixes = work.share_prefixes and runner.precision == "fp32" and worth_sharing_prefixes(work, columns)
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[_Packing] = deque()
         self.flying: deque[Callable[[], Landed]] = deque()
@@ -114,7 +118,7 @@ class _Pipeline:
     def _pack(self) -> None:
         runner = self.runner
         while self.waiting and len(self.packing) < (_PACKING if self.packers else 1):
-            cut = cut_out(self.work, self.waiting.popleft())
+            cut = cut_out(self.work, self.waiting.popleft(), self.share_prefixes)
             function = partial(pack, cut, self.share, runner.queues, runner.settings, runner.precision)
             future = self.packers.submit(function) if self.packers else None
             self.packing.append(_Packing(cut.piece, future.result if future else function, future))

@@ -11,6 +11,7 @@ from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.model import ALWAYS_REGULAR, Tables, tables
 from haplowave.pairhmm.skewed_inputs import DOUBTS, READ_BLOCK, HaplotypeInputs, LongInputs, ReadInputs, UnitInputs
 from haplowave.pairhmm.skewed_pack import Packed
+from haplowave.pairhmm.trie_device import ShortPairs
 from haplowave.pairhmm.tuning import Settings, exchange_variant, options
 
 LETTERS = b"ACGT"
@@ -38,9 +39,9 @@ class Runner:
         self._floors = dict(zip(("BASE_FLOOR", "INSERTION_FLOOR", "DELETION_FLOOR", "GAP_FLOOR"), ALWAYS_REGULAR, strict=True))
         self._kernels: dict[tuple, cl.Kernel] = {}
         self._gap = tables(convention).gap
-        self._tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
+        self.tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
         self.codes = self.constant(_codes(letters))
-        self._letters = self.constant(np.frombuffer(letters, np.uint8))
+        self.letters_buffer = self.constant(np.frombuffer(letters, np.uint8))
 
     def constant(self, array: np.ndarray) -> cl.Buffer:
         """A buffer that lives as long as the runner."""
@@ -54,9 +55,13 @@ class Runner:
             self._kernels[key] = cl.Kernel(self.device.build(file, self.defines | defines, flags), name)
         return self._kernels[key]
 
-    def prepare(self, name: str, **defines: int) -> cl.Kernel:
-        """A kernel of pairhmm_prepare.cl."""
-        return self.kernel("pairhmm_prepare.cl", name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+    def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> cl.Kernel:
+        """A kernel of `file` that prepares or finishes."""
+        return self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+
+    def gap_of(self, reads: ReadInputs) -> float:
+        """The gap continuation probability of all bases, 0 where it varies."""
+        return 0.0 if reads.gap is None else float(self._gap[reads.gap])
 
     def shape(self, columns: int) -> dict[str, int]:
         """Definitions of a kernel with `columns` a lane."""
@@ -80,21 +85,21 @@ class Runner:
         rows = _Rows(
             rows=chunk.empty(4 * count, self.real),
             gaps=chunk.empty(count if varies else READ_BLOCK, self.real),
-            gap=0.0 if varies else float(self._gap[reads.gap]),
+            gap=self.gap_of(reads),
             reads=chunk.empty(4 * reads.count, np.uint32),
             starts=chunk.empty(reads.count, self.real),
             scales=chunk.empty(reads.count, self.wide),
         )
         outputs = (rows.rows, rows.gaps, rows.reads, rows.starts, rows.scales, doubts)
         kernel = self.prepare("prepare_rows", **({"PER_ROW_GAP": 1} if varies else {}))
-        chunk.run(kernel, reads.count * _ITEMS, _ITEMS, *reads.buffers, self.codes, self._tables, *outputs)
+        chunk.run(kernel, reads.count * _ITEMS, _ITEMS, *reads.buffers, self.codes, self.tables, *outputs)
         return rows
 
     def prepare_masks(self, columns: int, inputs: HaplotypeInputs, doubts: cl.Buffer, chunk: Chunk) -> tuple[cl.Buffer, cl.Buffer]:
         """Enqueue what makes (masks, haplotypes) as pairhmm_skewed.cl takes them, for lanes of `columns`."""
         outputs = chunk.empty(inputs.lanes(columns) * len(self.letters), np.uint32), chunk.empty(2 * inputs.count, np.uint32)
         sizes = (np.uint32(columns), np.uint32(self.settings.warp), np.uint32(inputs.slack))
-        arguments = (*inputs.buffers, self._letters, self.codes, *sizes, *outputs, doubts)
+        arguments = (*inputs.buffers, self.letters_buffer, self.codes, *sizes, *outputs, doubts)
         chunk.run(self.prepare("prepare_masks"), inputs.count * _ITEMS, _ITEMS, *arguments)
         return outputs
 
@@ -175,13 +180,20 @@ class _Launching:
         chunk.begin()
         widths = {launch.columns for launch, _, _ in packed.short.launches} if packed.short else set()
         widths |= {long.columns for long in packed.long}
-        self.rows = runner.prepare_rows(packed.reads, packed.doubts, chunk)
-        self.masks = {columns: runner.prepare_masks(columns, packed.haplotypes, packed.doubts, chunk) for columns in sorted(widths)}
+        trees = ShortPairs(runner, packed.trees, packed.reads, packed.haplotypes, chunk) if packed.trees else None
+        if trees:
+            trees.prepare(packed.doubts)
+        if packed.short or packed.long:
+            self.rows = runner.prepare_rows(packed.reads, packed.doubts, chunk)
+            self.masks = {columns: runner.prepare_masks(columns, packed.haplotypes, packed.doubts, chunk) for columns in sorted(widths)}
         jobs = self._make_jobs(packed.short) if packed.short else ()
         self.prepared = [chunk.kernels[-1][1]]
         ends = [self._long(long) for long in packed.long]
         if packed.short:
             ends.append(self._short(packed.short, *jobs))
+        if trees:
+            sums = [trees.compute(number, **self._fork()) for number in range(len(packed.trees.launches))]
+            ends.append(trees.finish(self.log10s, after=sums))
         if packed.copies is not None:
             chunk.run(runner.prepare("copy_rows"), packed.copy_count * _ITEMS, _ITEMS, packed.copies, self.log10s, after=ends)
         return Flight(chunk, self.log10s, packed.doubts, runner.wide, packed.steep)
@@ -235,11 +247,12 @@ class _Launching:
         defines |= {"PER_ROW_GAP": 1} if self.packed.reads.gap is None else {}
         file = "pairhmm_long.cl" if long else "pairhmm_skewed.cl"
         kernel = runner.kernel(file, "skewed", defines, options(settings, precision, long))
-        event = self.chunk.run(
-            kernel, *runner.grid(groups, defines["WARPS"]), *inputs, *outputs, fork=self.forks, after=self.prepared if self.forks else []
-        )
+        return self.chunk.run(kernel, *runner.grid(groups, defines["WARPS"]), *inputs, *outputs, **self._fork())
+
+    def _fork(self) -> dict:
+        """For Chunk.run: the next queue, after what prepares."""
         self.forks += 1
-        return event
+        return {"fork": self.forks - 1, "after": self.prepared if self.forks > 1 else []}
 
 
 def _whole(count: int) -> int:

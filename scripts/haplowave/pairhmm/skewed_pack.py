@@ -33,12 +33,15 @@ from haplowave.pairhmm.skewed_inputs import (
     put_zeros,
 )
 from haplowave.pairhmm.skewed_plan import Jobs, Shapes, long_jobs, shapes, short_units
-from haplowave.pairhmm.tuning import Settings
+from haplowave.pairhmm.trie_inputs import TreeInputs, put_trees
+from haplowave.pairhmm.trie_plan import plan, saved
+from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 _FIRST_CHUNK = 2  # the first chunk is smaller by this, so that the device begins early
 _SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
+_WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
 _LARGE = 1 << 20  # bases from which a thread looks through the qualities
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
@@ -51,7 +54,10 @@ class Packed:
     pairs: int
     reads: ReadInputs
     haplotypes: HaplotypeInputs
+    trees: TreeInputs | None
+    """Short pairs in FP32."""
     short: UnitInputs | None
+    """Short pairs in FP64."""
     long: list[LongInputs]
     copies: cl.Buffer | None
     """uint32 (n, 4): to, from, how many, 0: likelihoods of reads that are equal to others of their region."""
@@ -104,12 +110,14 @@ class Cut:
     """By indices into what follows."""
     reads: Reads
     haplotypes: Sequences
+    share_prefixes: bool
+    """Whether haplotypes that begin alike share lanes."""
     uniform: Callable[[], list[bool]]
     """Waits; whether each array of qualities is one value throughout."""
 
 
-def cut_out(work: Work, piece: slice) -> Cut:
-    """What the pairs of `piece` need; a thread begins to look through it."""
+def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
+    """What the pairs of `piece` need; a thread begins to look through it. share_prefixes: as in Cut."""
     regions = work.regions.part(piece.start, piece.stop)
     first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
     first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
@@ -118,7 +126,8 @@ def cut_out(work: Work, piece: slice) -> Cut:
     if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
         check_lengths(work.reads.bases, work.haplotypes)
     look = partial(_uniform, reads)
-    return Cut(piece, Regions(spans), reads, haplotypes, pool().submit(look).result if len(reads.bases.data) > _LARGE else look)
+    uniform = pool().submit(look).result if len(reads.bases.data) > _LARGE else look
+    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes, uniform)
 
 
 def _uniform(reads: Reads) -> list[bool]:
@@ -132,30 +141,46 @@ def pack(cut: Cut, share: bool, queues: Queues, settings: Settings, precision: s
         np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(_quals(cut.reads), cut.uniform(), strict=True)
     ]
     try:
-        return _packed(cut.regions, Reads(cut.reads.bases, *arrays), cut.haplotypes, share, chunk, settings, precision)
+        return _packed(cut, Reads(cut.reads.bases, *arrays), share, chunk, settings, precision)
     except BaseException:
         chunk.abandon()
         raise
 
 
-def _packed(regions: Regions, reads: Reads, haplotypes: Sequences, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
+def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
+    regions, haplotypes = cut.regions, cut.haplotypes
     rows, columns = reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
     kept, copies = _shared(regions, reads) if share else (None, None)
-    units = short_units(regions, kept, chosen)
+    units = short_units(regions, kept, chosen) if precision == "fp64" else None
+    short, wanted = _short_rows(regions, kept, rows, chosen), chosen.short > 0
+    warps = chunk.queues.compute_units * warps_at_once(settings, precision)
+    trees = (
+        [] if units else plan(regions.spans, haplotypes, wanted, short, settings.rates[precision], settings.warp, warps, cut.share_prefixes)
+    )
     return Packed(
         chunk=chunk,
         pairs=len(regions),
         reads=put_reads(reads, chunk),
         haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
-        short=put_units(units, chunk) if units.launches else None,
+        trees=put_trees(trees, regions, short, wanted, settings.warp, chunk) if trees else None,
+        short=put_units(units, chunk) if units and units.launches else None,
         long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
         doubts=put_zeros(DOUBTS, chunk),
-        cells=_cells(regions, kept, reads, haplotypes),
+        cells=_cells(regions, kept, reads, haplotypes) - sum(launch.spared for launch in trees),
         steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
     )
+
+
+def _short_rows(regions: Regions, kept: np.ndarray | None, rows: np.ndarray, chosen: Shapes) -> np.ndarray:
+    """Rows of the reads of short pairs, 0 where a read is left out."""
+    if kept is not None:
+        computed = np.zeros(len(rows), bool)
+        computed[regions.rows[1][kept]] = True
+        rows = np.where(computed, rows, 0)
+    return rows if chosen.long_reads is None else np.where(chosen.long_reads, 0, rows)
 
 
 def _cells(regions: Regions, kept: np.ndarray | None, reads: Reads, haplotypes: Sequences) -> int:
@@ -210,6 +235,12 @@ def worth_sharing(work: Work) -> bool:
     begin = work.reads.bases.offsets[read]
     same = representatives(begin, work.reads.bases.offsets[read + 1] - begin, (work.reads.bases.data, *_quals(work.reads)), region)
     return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
+
+
+def worth_sharing_prefixes(work: Work, columns: int) -> bool:
+    """Whether haplotypes share so many lanes, of `columns`, that to look for them saves time: some of the regions tell."""
+    spans = work.regions.spans[:: max(1, len(work.regions.spans) // _SAMPLED)]
+    return saved(spans, work.haplotypes, columns) >= _WORTH_LANES
 
 
 def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarray | None]:

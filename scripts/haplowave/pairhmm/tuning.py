@@ -37,6 +37,8 @@ class Settings:
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
 
 
+_NVIDIA_REGISTERS = 65536  # registers of a compute unit
+
 _PORTABLE = Settings(
     warp=8,
     warps=1,
@@ -59,7 +61,7 @@ _NVIDIA = Settings(
     groups_a_unit=8,
     chunk_bytes=16 << 20,
     rates={
-        "fp32": {32: 4.52, 30: 4.5, 27: 4.38, 26: 4.36, 22: 4.25},
+        "fp32": {32: 4.3, 30: 4.4, 27: 4.1, 25: 4.0, 22: 3.8},
         "fp64": {21: 2.24, 16: 2.09, 13: 1.85},
     },
     long_rates={"fp32": {32: 3.45, 24: 3.0}, "fp64": {16: 1.9}},
@@ -100,6 +102,13 @@ def options(chosen: Settings, precision: str, long: bool) -> tuple[str, ...]:
     """Compiler options of a main kernel."""
     count = chosen.registers.get(f"long {precision}" if long else precision)
     return ("-DFREE_SIZE", f"-cl-nv-maxrregcount={count}") if count else ()
+
+
+def warps_at_once(chosen: Settings, precision: str) -> int:
+    """Warps of the kernel of short pairs that a compute unit holds."""
+    count = chosen.registers.get(precision)
+    groups = min(_NVIDIA_REGISTERS // count // (chosen.warp * chosen.warps), chosen.groups_a_unit) if count else chosen.groups_a_unit
+    return groups * chosen.warps
 
 
 def store(device: Device, chosen: Settings) -> Path:
