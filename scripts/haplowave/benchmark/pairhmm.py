@@ -1,11 +1,12 @@
 """PairHMM kernels on one device: the experiments of Graca & Ilic 2026 (Endeavor) and the project's own.
 
 `lengths`: equal lengths, both precisions (their Figs. 6-9). `columns`: columns a lane (Fig. 5). `sets`: the 10s set (Table 2) with
-`--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count. `few`: 8 pairs of 100 kb
-that must fill the device. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included.
-`command`: the step reads -> likelihoods, tables on disk in and out.
+`--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count, and such whose haplotypes are
+variants of one sequence. "Shared": equal beginnings of haplotypes are computed once. `few`: 8 pairs of 100 kb that must fill the
+device. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included. `command`: the step
+reads -> likelihoods, tables on disk in and out.
 seconds and gcups are those of the kernel that computes the cells, in `call` and `command` those of the whole; call_gcups those of the
-engine's call.
+engine's call. gcups counts the cells of the pairs asked for, computed_gcups those that were computed.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from haplowave.benchmark.pairhmm_sets import Set, equal_lengths, regions, table_set, text_set
+from haplowave.benchmark.pairhmm_sets import Set, equal_lengths, regions, shared, table_set, text_set, variants
 from haplowave.benchmark.records import Record, print_table
 
 _COLUMNS = (
@@ -28,6 +29,7 @@ _COLUMNS = (
     "pairs",
     "seconds",
     "gcups",
+    "computed_gcups",
     "peak_percent",
     "call_gcups",
 )
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     measure = _Measure(device, peaks, 2 if arguments.quick else 4)
     records = []
     for made in _sets(arguments, cells, gpu):
-        for kernel in kernels:
+        for kernel in [name for name in kernels if name != "rowwise" or not made.work.share_prefixes]:
             for precision in precisions:
                 records += _shown(measure(made, kernel, precision))
     if _wanted(arguments, "call"):
@@ -102,11 +104,13 @@ def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Se
             # longer ones need many pairs to fill a device, but not more time than is sensible
             yield equal_lengths("lengths", length, length, max(128 if gpu and not arguments.quick else 4, int(cells / length**2)))
     if _wanted(arguments, "regions"):
-        yield regions(*_ILLUMINA, _illumina_pairs(cells, gpu))
+        for made in (regions(*_ILLUMINA, _illumina_pairs(cells, gpu)), variants(*_ILLUMINA, _illumina_pairs(cells, gpu))):
+            yield from (made, shared(made))
     if _wanted(arguments, "few") and gpu and not arguments.quick:
         yield equal_lengths("few long", 100_000, 100_000, 8)
     if _wanted(arguments, "sets"):
-        yield from _real(arguments, gpu)
+        for made in _real(arguments, gpu):
+            yield from (made, shared(made))
 
 
 def _called(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
@@ -173,6 +177,7 @@ class _Measure:
             "pairs": len(made.work),
             "seconds": seconds,
             "gcups": cells / seconds / 1e9,
+            "computed_gcups": outcome.cells_computed / seconds / 1e9,
             "peak_percent": 100 * cells / seconds * OPERATIONS_A_CELL / self.peaks[precision],
             "call_seconds": call,
             "call_gcups": cells / call / 1e9,

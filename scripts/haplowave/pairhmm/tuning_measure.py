@@ -8,11 +8,13 @@ import numpy as np
 from haplowave.opencl import Device
 from haplowave.pairhmm import skewed, tuning
 from haplowave.pairhmm.engines import Work
+from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
 _COLUMNS = (8, 12, 13, 16, 20, 21, 24, 26, 27, 28, 30, 32)
 _BLOCKS = (2, 4)
+_READS, _HAPLOTYPES = 64, 8  # of a region
 _WORTH = 0.85  # a number of columns below this share of the best rate is not kept
 
 
@@ -57,11 +59,11 @@ def _kept(rates: dict[int, float]) -> dict[int, float]:
 
 
 def _work(rows: int, columns: int, pairs: int) -> Work:
+    """About `pairs` pairs of equal shape, in regions."""
     rng = np.random.default_rng(1)
-    sequences = min(pairs, 64)
+    reads, haplotypes = min(pairs, _READS), min(max(1, pairs // _READS), _HAPLOTYPES)
+    regions = Regions(np.tile([[0, reads, 0, haplotypes]], (max(1, pairs // (reads * haplotypes)), 1)))
     bases = np.frombuffer(b"ACGT", np.uint8)[rng.integers(0, 4, max(rows, columns))]
-    offsets = np.arange(sequences + 1, dtype=np.int64)
-    quals = [np.full(sequences * rows, quality, np.uint8) for quality in (30, 45, 45, 10)]
-    reads = Reads(Sequences(np.tile(bases[:rows], sequences), offsets * rows), *quals)
-    index = np.arange(pairs) % sequences
-    return Work(reads, Sequences(np.tile(bases[:columns], sequences), offsets * columns), np.stack([index, index], axis=1))
+    quals = [np.full(reads * rows, quality, np.uint8) for quality in (30, 45, 45, 10)]
+    made = [Sequences(np.tile(bases[:size], count), np.arange(count + 1) * size) for size, count in ((rows, reads), (columns, haplotypes))]
+    return Work(Reads(made[0], *quals), made[1], regions, share_prefixes=False)
