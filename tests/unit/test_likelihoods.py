@@ -195,6 +195,22 @@ def test_a_part_of_the_distances_is_a_part_of_the_likelihoods(tables, tmp_path):
     pandas.testing.assert_frame_equal(some, whole[kept].reset_index(drop=True))
 
 
+@pytest.mark.parametrize("damaged", [0, 1, 2], ids=["haplotypes", "reads", "distances"])
+def test_a_damaged_table_is_one_line(tables, tmp_path, damaged):
+    """Its metadata are whole, so that it is found when rows are read, by whichever thread."""
+    content = bytearray(tables[damaged].read_bytes())
+    end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    content[4:end] = bytes(end - 4)
+    broken = tmp_path / "broken.parquet"
+    broken.write_bytes(content)
+    paths = [broken if index == damaged else path for index, path in enumerate(tables)]
+    with pytest.raises(UserError, match=r"broken\.parquet: cannot be read as Parquet \(.*\); make the table again"):
+        run(paths, tmp_path / "out.parquet", batch_size=100)
+    with pytest.raises(UserError, match=r"broken\.parquet: cannot be read"):
+        read_table(broken, ("haplotypes", "reads", "distances")[damaged])
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_empty_tables(tmp_path):
     for name in ("haplotypes", "reads", "distances"):
         with table_writer(tmp_path / f"{name}.parquet", name):

@@ -121,8 +121,15 @@ def open_table(path: str | Path, name: str) -> pq.ParquetFile:
 
 
 def _open(path: str | Path) -> pq.ParquetFile:
-    try:
+    with _reading(path):
         return pq.ParquetFile(path)
+
+
+@contextlib.contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """Tells of a file that is missing or damaged, as UserError."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except (pa.ArrowInvalid, OSError) as error:
@@ -131,14 +138,18 @@ def _open(path: str | Path) -> pq.ParquetFile:
 
 def read_table(path: str | Path, name: str) -> pa.Table:
     """The whole table in memory."""
-    return open_table(path, name).read().combine_chunks()
+    file = open_table(path, name)
+    with _reading(path):
+        return file.read().combine_chunks()
 
 
 def iterate_row_groups(path: str | Path, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """One pa.Table a row group, of all columns or of `columns`: memory is bounded by the batch that the writer chose."""
     file = open_table(path, name)
     for index in range(file.num_row_groups):
-        yield file.read_row_group(index, columns=None if columns is None else list(columns))
+        with _reading(path):
+            group = file.read_row_group(index, columns=None if columns is None else list(columns))
+        yield group
 
 
 class TableRows:
@@ -155,6 +166,10 @@ class TableRows:
         sizes = {part.path_in_schema: part.total_uncompressed_size for part in _parts(groups[0])} if groups else {}
         self._few = [column for column in few if sizes.get(column, 0) < _FEW_BYTES * max(1, int(self._starts[1:2].sum()))]
 
+    def _groups(self, which: range, columns: list[str]) -> pa.Table:
+        with _reading(self._path):
+            return self._file().read_row_groups(which, columns=columns)
+
     def _file(self) -> pq.ParquetFile:
         if not hasattr(self._local, "file"):
             self._local.file = pq.ParquetFile(self._path, metadata=self._metadata, read_dictionary=self._few, pre_buffer=False)
@@ -166,7 +181,7 @@ class TableRows:
         while first < len(self._starts) - 1:
             last = max(first + 1, int(np.searchsorted(self._starts, self._starts[first] + _TOGETHER, side="right")) - 1)
             last, most = min(last, first + most), 2 * most  # the first are wanted soon
-            values = flat_values(self._file().read_row_groups(range(first, last), columns=[column]).column(column))
+            values = flat_values(self._groups(range(first, last), [column]).column(column))
             for begin, end in itertools.pairwise((self._starts[first : last + 1] - self._starts[first]).tolist()):
                 if end > begin:
                     yield values[begin:end]
@@ -176,7 +191,7 @@ class TableRows:
         """The rows start..stop."""
         first = int(np.searchsorted(self._starts, rows.start, side="right")) - 1
         last = int(np.searchsorted(self._starts, rows.stop, side="left"))
-        table = self._file().read_row_groups(range(first, max(first, last)), columns=self._columns)
+        table = self._groups(range(first, max(first, last)), self._columns)
         return table.slice(rows.start - int(self._starts[first]), rows.stop - rows.start)
 
 
