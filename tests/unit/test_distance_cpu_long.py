@@ -118,6 +118,19 @@ def test_any_number_of_work_items_shares_a_sweep(cpu, monkeypatch, threads, pati
         assert sweep.score() == edit_distance(a, b)
 
 
+def test_more_tiles_than_32_bits_count(cpu):
+    """As if that many had been before the first anti-diagonal."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(0, 4, length).astype(np.uint8) for length in (9000, 8000))
+    texts = Texts(cpu, a, b)
+    sweep = Sweep(texts, SHAPES[0], ukkonen_band(texts, SHAPES[0], 9000), 9000)
+    begin = np.empty(sweep.launches + 1, np.int64)
+    cl.enqueue_copy(cpu.queue, begin, sweep._order[1])
+    cl.enqueue_copy(cpu.queue, sweep._order[1], begin + (1 << 31) - 20)
+    sweep.run()
+    assert sweep.score() == edit_distance(a, b)
+
+
 def test_vectors_of_four_words(cpu, monkeypatch):
     """What a CPU without AVX-512 gets."""
     monkeypatch.setattr(Device, "vector_width", 8)

@@ -89,8 +89,8 @@ class Sweep:
         self.sizes = {name: array.nbytes for name, array in state.items()}
         self.state = {name: self._buffer(array) for name, array in state.items()}
         self._band = [self._buffer(array) for array in (band.low, band.high)]  # a kernel does not keep its arguments alive
-        begin = np.concatenate([[0], np.cumsum(tiles)])
-        self._order = [self._buffer(array.astype(np.int32)) for array in (first, begin)]
+        begin = np.append(0, np.cumsum(tiles, dtype=np.int64))
+        self._order = [self._buffer(first.astype(np.int32)), self._buffer(begin)]
         self._items = min(self._widest, texts.device.threads)
         self._kept(band, keep)
 

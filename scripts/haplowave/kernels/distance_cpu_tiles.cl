@@ -247,7 +247,7 @@ inline void tile(__global const ulong* restrict planes, const long words, __glob
 #endif
 
 /* The next ticket: the lowest that was given back, else a new one; -1 after the end. */
-inline int take(__global int* order, const int items, const int begin, const int end) {
+inline int take(__global int* order, const int items, const int count) {
     for (;;) {
         int lowest = -1, slot = 0;
         for (int i = 0; i < items; i++) {
@@ -260,8 +260,8 @@ inline int take(__global int* order, const int items, const int begin, const int
         if (lowest < 0) break;
         if (atomic_cmpxchg(order + 2 + slot, lowest, -1) == lowest) return lowest;
     }
-    const int mine = begin + atomic_inc(order);
-    return mine < end ? mine : -1;
+    const int mine = atomic_inc(order);
+    return mine < count ? mine : -1;
 }
 
 inline int comes(__global int* reached, const int wanted) {
@@ -271,20 +271,21 @@ inline int comes(__global int* reached, const int wanted) {
 }
 
 /* All tiles of the diagonals from .. to - 1, in one launch of any number of work-items. Each takes the next tile of the order of diagonals
- * (tickets begin[d] .. begin[d + 1] - 1 are strips from first[d] on) and waits until those left of it and above it are done: it never
- * waits for one that nobody has begun, so that it does not matter how many work-items run at a time. One that waits for long gives its
- * ticket back and ends, if others are at work: the thread that it waits for may want the core. */
+ * (tiles begin[d] .. begin[d + 1] - 1 are strips from first[d] on; tickets are tiles counted from begin[from]) and waits until those left
+ * of it and above it are done: it never waits for one that nobody has begun, so that it does not matter how many work-items run at a time.
+ * One that waits for long gives its ticket back and ends, if others are at work: the thread that it waits for may want the core. */
 __kernel void tiles(__global const ulong* restrict planes, const long words, __global const uchar* restrict text, __global ulong* pv_all,
                     __global ulong* mv_all, __global ulong* hp_all, __global ulong* hm_all, __global long* right, __global long* below,
                     __global uchar* right_alive, __global uchar* below_alive, __global const int* low, __global const int* high,
                     __global int* done, __global int* reached, const long m, const long n, const long limit, __local ulong* mask,
                     const int keeping, __global ulong* kept_all, __global int* slots, __global const int* slot_begin,
-                    __global int* kept_count, __global const int* first, __global const int* begin, const int from, const int to,
+                    __global int* kept_count, __global const int* first, __global const long* begin, const int from, const int to,
                     __global int* order) {
     const int item = get_global_id(0), items = get_global_size(0);
+    const int count = (int)(begin[to] - begin[from]);
     int diagonal = from;
     for (;;) {
-        const int mine = take(order, items, begin[from], begin[to]);
+        const int mine = take(order, items, count);
         if (mine < 0) {
             if (atomic_dec(order + 1) > 1) return;
             FENCE(); /* the last one: has another given back its ticket since? */
@@ -294,9 +295,10 @@ __kernel void tiles(__global const ulong* restrict planes, const long words, __g
             atomic_inc(order + 1);
             continue;
         }
-        while (mine < begin[diagonal]) diagonal--;
-        while (mine >= begin[diagonal + 1]) diagonal++;
-        const int s = first[diagonal] + mine - begin[diagonal], c = diagonal - s;
+        const long number = begin[from] + mine;
+        while (number < begin[diagonal]) diagonal--;
+        while (number >= begin[diagonal + 1]) diagonal++;
+        const int s = first[diagonal] + (int)(number - begin[diagonal]), c = diagonal - s;
         if (s >= low[c] && s <= high[c]) {
             const int left = c > 0 && s >= low[c - 1] && s <= high[c - 1], above = s > low[c];
             if ((left && !comes(reached + s, c)) || (above && !comes(reached + s - 1, c + 1))) {
