@@ -66,9 +66,14 @@ def regions(seed: int, count: int) -> Work:
 
 
 @QUICK
-@given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 6), precision=st.sampled_from(["fp32", "fp64"]))
-def test_sharing_changes_no_bit_and_the_values_are_right(device, shape, seed, count, precision):
-    work = regions(seed, count)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 6),
+    precision=st.sampled_from(["fp32", "fp64"]),
+    widest=st.sampled_from([0, 17, 32]),
+)
+def test_sharing_changes_no_bit_and_the_values_are_right(device, shape, seed, count, precision, widest):
+    work, shape = regions(seed, count), dataclasses.replace(shape, widest_tree=widest)  # wider haplotypes are chains beside the trees
     shared = skewed.run(work, device, precision, shape)
     assert_right(shared, work, TOLERANCE[precision])
     assert not shared.unsafe.any()
@@ -96,8 +101,9 @@ def test_columns_a_lane_change_no_bit(device, shape):
         assert skewed.run(work, device, "fp32", dataclasses.replace(shape, rates=shape.rates | {"fp32": rates})).log10.tobytes() == expected
 
 
-def test_any_part_of_the_pairs_in_any_order_has_the_same_bits(device, shape):
-    work = regions(2, 10)
+@pytest.mark.parametrize("widest", [17, 32])
+def test_any_part_of_the_pairs_in_any_order_has_the_same_bits(device, shape, widest):
+    work, shape = regions(2, 10), dataclasses.replace(shape, widest_tree=widest)
     whole = skewed.run(work, device, "fp32", shape).log10
     rng = np.random.default_rng(3)
     for size in (1, len(work) // 2, len(work)):

@@ -55,9 +55,9 @@ class Packed:
     reads: ReadInputs
     haplotypes: HaplotypeInputs
     trees: TreeInputs | None
-    """Short pairs in FP32."""
+    """Short pairs in FP32, but those of the widest haplotypes."""
     short: UnitInputs | None
-    """Short pairs in FP64."""
+    """The other short pairs."""
     long: list[LongInputs]
     copies: cl.Buffer | None
     """uint32 (n, 4): to, from, how many, 0: likelihoods of reads that are equal to others of their region."""
@@ -152,18 +152,17 @@ def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Setting
     rows, columns = reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
     kept, copies = _shared(regions, reads) if share else (None, None)
-    units = short_units(regions, kept, chosen) if precision == "fp64" else None
-    short, wanted = _short_rows(regions, kept, rows, chosen), chosen.short > 0
+    short, in_trees = _short_rows(regions, kept, rows, chosen), (chosen.short > 0) & (precision == "fp32")
+    in_trees &= columns <= settings.widest_tree
+    units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
     warps = chunk.queues.compute_units * warps_at_once(settings, precision)
-    trees = (
-        [] if units else plan(regions.spans, haplotypes, wanted, short, settings.rates[precision], settings.warp, warps, cut.share_prefixes)
-    )
+    trees = plan(regions.spans, haplotypes, in_trees, short, settings.rates[precision], settings.warp, warps, cut.share_prefixes)
     return Packed(
         chunk=chunk,
         pairs=len(regions),
         reads=put_reads(reads, chunk),
         haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
-        trees=put_trees(trees, regions, short, wanted, settings.warp, chunk) if trees else None,
+        trees=put_trees(trees, regions, short, in_trees, settings.warp, chunk) if trees else None,
         short=put_units(units, chunk) if units and units.launches else None,
         long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
         copies=None if copies is None else chunk.put(copies),

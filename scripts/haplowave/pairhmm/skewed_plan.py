@@ -3,6 +3,7 @@
 Short pairs are planned region by region: the device makes their jobs from `Units` (make_jobs in kernels/pairhmm_prepare.cl).
 """
 
+import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +25,10 @@ class Shapes:
     """bool a read: it keeps an exponent a lane, so that its pairs are long; None where there is none."""
     long_columns: np.ndarray | None
     """uint8 a haplotype: columns a lane of long pairs; None where there is none."""
+
+    def without(self, which: np.ndarray) -> "Shapes":
+        """The same with no short pair of some haplotypes (bool)."""
+        return dataclasses.replace(self, short=np.where(which, 0, self.short)) if which.any() else self
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ class Settings:
     """Rows that a lane computes at a time (2 or 4)."""
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
+    widest_tree: int = 768
+    """Haplotypes of more bases than this leave hardly any room in a warp for one that shares lanes with them: chains are quicker."""
     rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
     long_rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 32: 1.0}, "fp64": {16: 1.0}})
     registers: dict[str, int] = dataclasses.field(default_factory=dict)
