@@ -268,6 +268,26 @@ def test_a_killed_sweep_goes_on_from_its_checkpoint(cpu, tmp_path, monkeypatch):
     assert again.notes["bound"] == whole.notes["bound"]
 
 
+def test_a_checkpoint_of_other_tiles_is_refused(cpu, tmp_path, monkeypatch):
+    """A killed job may go on where vectors are shorter; with the state of other tiles its work-items would wait for ever."""
+    rng = np.random.default_rng(14)
+    a, b = (rng.integers(0, 4, length).astype(np.uint8) for length in (9000, 8000))
+    monkeypatch.setattr("haplowave.distance.bitparallel_tiles.AT_ONCE", 2)
+    monkeypatch.setattr("haplowave.distance.checkpoint.SECONDS", 0.0)
+    path = tmp_path / "state"
+
+    def kill(done: float, bound: int | None) -> None:
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bitparallel(Problem(a, b, cpu, checkpoint=path, progress=kill))
+    monkeypatch.setattr(Device, "vector_width", 24 - cpu.vector_width)  # 8 or 16: the other
+    for strategy in (bitparallel, find("bitparallel", cpu, cpu.max_allocation)):
+        with pytest.raises(UserError, match="state: belongs to another kind of device"):
+            strategy(Problem(a, b, cpu, checkpoint=path))
+
+
 def test_registered_for_the_cpu(cpu):
     assert [find(name, cpu) for name in ("wfa", "bitparallel", "auto")] == STRATEGIES
     with pytest.raises(UserError, match="choose one of"):

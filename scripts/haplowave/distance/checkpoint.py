@@ -49,10 +49,13 @@ class Checkpoint:
         return result
 
     def restore(self, sweep: Sweep) -> None:
-        """Load the state into a sweep of the same tasks; nothing where there is no file."""
+        """Load the state into a sweep of the same tasks; nothing where there is no file. Raises UserError where its tiles were others: those
+        of a CPU depend on its vectors."""
         if self.bound is None:
             return
         with np.load(self.path) as held:
+            if any(name not in held or held[name].nbytes != size for name, size in sweep.sizes.items()):
+                raise UserError(f"{self.path}: belongs to another kind of device, with other tiles; delete it or name another file")
             for name, buffer in sweep.state.items():
                 cl.enqueue_copy(sweep.queue, buffer, held[name])
             sweep.launch = int(held["launch"])
