@@ -49,8 +49,10 @@ class Checkpoint:
         return result
 
     def restore(self, sweep: Sweep) -> None:
-        """Load the state into a sweep of the same tasks; nothing where there is no file. Raises UserError where its tiles were others: those
-        of a CPU depend on its vectors."""
+        """Load the state into a sweep of the same tasks; nothing where there is no file.
+
+        Raises UserError where its tiles were others: those of a CPU depend on its vectors.
+        """
         if self.bound is None:
             return
         with np.load(self.path) as held:
