@@ -166,6 +166,16 @@ def test_a_wrong_byte_beside_unusual_letters_is_no_letter_either(device, small, 
         log10_likelihoods(Reads(bases, *quals), Sequences.from_list([b"ACGTACGT"]), device=device, kernel="skewed")
 
 
+@pytest.mark.parametrize("change", [lambda quals: quals[:-1], lambda quals: quals.astype(np.int64)], ids=["one too few", "wide"])
+def test_qualities_that_do_not_fit_the_bases(device, change):
+    work = case(2, 3, 1, (20, 30), (20, 30))
+    reads = Reads(
+        work.reads.bases, work.reads.base_quals, work.reads.insertion_quals, work.reads.deletion_quals, change(work.reads.gap_quals)
+    )
+    with pytest.raises(ValueError, match="have to be uint8"):
+        log10_likelihoods(reads, work.haplotypes, device=device)
+
+
 def test_devices_share_a_call(device, small):
     work = case(6, 12, 9, (5, 70), (5, 40))
     regions = Regions.from_counts([4, 3, 5], [2, 6, 1])

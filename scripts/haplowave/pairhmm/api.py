@@ -99,6 +99,9 @@ def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | Non
     elif not isinstance(pairs, Regions):
         pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
     work = Work(reads, haplotypes, pairs, *options)
+    bases = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    if any(array.dtype != np.uint8 for array in (*bases, haplotypes.data)) or any(len(array) < reads.bases.offsets[-1] for array in bases):
+        raise ValueError("bases and qualities have to be uint8, and as many qualities of each kind as bases")
     first_read, read_count, first_haplotype, haplotype_count = work.regions.spans.T
     inside = (first_read >= 0) & (read_count > 0) & (first_read + read_count <= len(reads))
     inside &= (first_haplotype >= 0) & (haplotype_count > 0) & (first_haplotype + haplotype_count <= len(haplotypes))
