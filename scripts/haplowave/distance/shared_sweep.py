@@ -40,7 +40,7 @@ class SharedSweep:
         m, n = planes.lengths
         column = min(max(1, n * len(devices[0::2]) // len(devices)), n - 1)
         rows = [task(0, 0, m, column, 1, n, bound), task(m - 1, n - 1, m, n - column, -1, n, bound)]
-        shape = shape_for(devices[0], m, bound // len(devices))  # few strips of each sweep for a device
+        shape = shape_for(devices[0], m, 2 * bound // len(devices))
         sweeps = [Sweep(devices[0], planes, rows, shape)]
         sweeps += [Sweep(other, upload(other, command_queue(other), a, b), rows, _same(shape, other)) for other in devices[1:]]
         self.sweeps = sweeps
