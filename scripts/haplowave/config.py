@@ -34,7 +34,7 @@ class OpenclOptions:
         "auto", "floating point of PairHMM; auto is fp32 with the rescue of small results in fp64", choices=("auto", "fp32", "fp64")
     )
     kernel: str = option(
-        "auto", "PairHMM kernel; auto takes the device's fastest", choices=("auto", "reference", "lanes", "skewed", "rowwise")
+        "auto", "PairHMM kernel; auto takes the device's fastest", choices=("auto", "reference", "lanes", "skewed", "trees", "rowwise")
     )
     share_devices: bool = option(False, "a PairHMM job uses all devices of the model of `device` together; run one such job at a time")
     batch_size: int = option(1048576, "read-haplotype pairs that a device gets at a time: bounds memory", minimum=1)

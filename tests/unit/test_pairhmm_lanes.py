@@ -238,7 +238,7 @@ def test_cheap_test_of_regular_reads_is_no_looser():
 
 
 def test_engines_have_the_documented_names():
-    assert set(ENGINES) == {"reference", "lanes", "skewed", "rowwise"}
+    assert set(ENGINES) == {"reference", "lanes", "skewed", "trees", "rowwise"}
 
 
 def test_bits_do_not_depend_on_the_width_of_vectors(monkeypatch):

@@ -76,7 +76,7 @@ def small(device, tmp_path, monkeypatch):
     tuning.store(device, small_shape(device))
 
 
-@pytest.mark.parametrize("kernel", ["skewed", "lanes", "rowwise", "reference"])
+@pytest.mark.parametrize("kernel", ["skewed", "trees", "lanes", "rowwise", "reference"])
 def test_regions_and_the_list_of_their_pairs_give_the_same_bits(device, small, kernel):
     if kernel == "lanes" and device.kind != "cpu":
         pytest.skip("an engine for CPUs")

@@ -1,4 +1,4 @@
-"""Short pairs on a GPU: trees of haplotypes that begin alike, and that nothing about them changes a bit of a result."""
+"""Engine `trees`: haplotypes that begin alike, and that nothing about them changes a bit of a result."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, make_reads, mut
 
 from devices import DEVICE
 from haplowave.opencl import select
-from haplowave.pairhmm import skewed
+from haplowave.pairhmm import trees
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.model import regular_reads, take
 from haplowave.pairhmm.regions import Regions
@@ -74,10 +74,10 @@ def regions(seed: int, count: int) -> Work:
 )
 def test_sharing_changes_no_bit_and_the_values_are_right(device, shape, seed, count, precision, widest):
     work, shape = regions(seed, count), dataclasses.replace(shape, widest_tree=widest)  # wider haplotypes are chains beside the trees
-    shared = skewed.run(work, device, precision, shape)
+    shared = trees.run(work, device, precision, shape)
     assert_right(shared, work, TOLERANCE[precision])
     assert not shared.unsafe.any()
-    alone = skewed.run(dataclasses.replace(work, share_prefixes=False), device, precision, shape)
+    alone = trees.run(dataclasses.replace(work, share_prefixes=False), device, precision, shape)
     assert alone.log10.tobytes() == shared.log10.tobytes()
     assert alone.cells_computed == work.cells >= shared.cells_computed
 
@@ -90,28 +90,28 @@ def test_haplotypes_share_what_they_begin_with(device, shape):
         haplotype[-1] = BASES[number]
     reads = make_reads([founder[4:16] for _ in range(3)], rng)
     work = Work(reads, Sequences.from_list(item.tobytes() for item in family), Regions.from_counts([3], [4]))
-    assert skewed.run(work, device, "fp32", shape).cells_computed == 3 * 12 * (20 + 3 * 4)
-    assert skewed.run(dataclasses.replace(work, share_prefixes=False), device, "fp32", shape).cells_computed == 3 * 12 * 4 * 20
+    assert trees.run(work, device, "fp32", shape).cells_computed == 3 * 12 * (20 + 3 * 4)
+    assert trees.run(dataclasses.replace(work, share_prefixes=False), device, "fp32", shape).cells_computed == 3 * 12 * 4 * 20
 
 
 def test_columns_a_lane_change_no_bit(device, shape):
     work = regions(1, 12)
-    expected = skewed.run(work, device, "fp32", shape).log10.tobytes()
+    expected = trees.run(work, device, "fp32", shape).log10.tobytes()
     for rates in ({5: 1.0}, {4: 1.0, 7: 0.9}, {4: 1.0, 8: 2.0}):
-        assert skewed.run(work, device, "fp32", dataclasses.replace(shape, rates=shape.rates | {"fp32": rates})).log10.tobytes() == expected
+        assert trees.run(work, device, "fp32", dataclasses.replace(shape, rates=shape.rates | {"fp32": rates})).log10.tobytes() == expected
 
 
 @pytest.mark.parametrize("widest", [17, 32])
 def test_any_part_of_the_pairs_in_any_order_has_the_same_bits(device, shape, widest):
     work, shape = regions(2, 10), dataclasses.replace(shape, widest_tree=widest)
-    whole = skewed.run(work, device, "fp32", shape).log10
+    whole = trees.run(work, device, "fp32", shape).log10
     rng = np.random.default_rng(3)
     for size in (1, len(work) // 2, len(work)):
         order = rng.permutation(len(work))[:size]
-        some = skewed.run(work.of(work.pairs[order]), device, "fp32", shape)
+        some = trees.run(work.of(work.pairs[order]), device, "fp32", shape)
         assert some.log10.tobytes() == whole[order].tobytes()
     sorted_half = np.sort(rng.permutation(len(work))[: len(work) // 2])  # regions with combinations missing
-    assert skewed.run(work.of(work.pairs[sorted_half]), device, "fp32", shape).log10.tobytes() == whole[sorted_half].tobytes()
+    assert trees.run(work.of(work.pairs[sorted_half]), device, "fp32", shape).log10.tobytes() == whole[sorted_half].tobytes()
 
 
 def test_a_read_that_leaves_the_range_does_not_touch_the_next(device, shape):
@@ -123,12 +123,12 @@ def test_a_read_that_leaves_the_range_does_not_touch_the_next(device, shape):
         reads.insertion_quals[start + 4 : start + 6] = (6, 127)
     assert regular_reads(reads).all()
     work = Work(reads, Sequences.from_list(item.tobytes() for item in family), Regions.from_counts([12], [5]))
-    together = skewed.run(work, device, "fp32", shape)
+    together = trees.run(work, device, "fp32", shape)
     others = np.flatnonzero(work.pairs[:, 0] % 3 > 0)
     assert together.unsafe.any()
     assert not together.unsafe[others].any()
     plain = dataclasses.replace(work, reads=take(reads, np.flatnonzero(np.arange(12) % 3)), given=Regions.from_counts([8], [5]))
-    assert skewed.run(plain, device, "fp32", shape).log10.tobytes() == together.log10[others].tobytes()
+    assert trees.run(plain, device, "fp32", shape).log10.tobytes() == together.log10[others].tobytes()
 
 
 @QUICK

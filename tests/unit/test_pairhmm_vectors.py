@@ -11,7 +11,7 @@ from haplowave.pairhmm import log10_likelihoods
 from haplowave.pairhmm.text import TextBatch, read_text
 from haplowave.sequences import Reads
 
-KERNELS = ("reference", "lanes")
+KERNELS = ("reference", "lanes", "skewed", "trees")
 
 
 def _gatk(folder: Path, name: str) -> tuple[TextBatch, np.ndarray]:

@@ -35,6 +35,7 @@ _COLUMNS = (
 )
 _COLUMNS += ("unsafe", "largest_error")
 _LENGTHS = tuple(2**n for n in range(5, 18))
+_SHARING = ("lanes", "trees")  # kernels that compute equal beginnings once
 _CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
 _COPIES = 64
 _EXPERIMENTS = ("lengths", "columns", "regions", "few", "sets", "call", "command")
@@ -43,7 +44,7 @@ _ILLUMINA = (151, 400)  # read and haplotype length
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags of this suite."""
-    parser.add_argument("--kernel", action="append", choices=("skewed", "rowwise", "lanes"), help="only this kernel (repeatable)")
+    parser.add_argument("--kernel", action="append", choices=("skewed", "trees", "rowwise", "lanes"), help="only this kernel (repeatable)")
     parser.add_argument("--precision", action="append", choices=("fp32", "fp64"), help="only this precision (repeatable)")
     parser.add_argument("--experiment", action="append", help="only this one (repeatable)")
     parser.add_argument("--longest", type=int, default=None, help="longest of the equal lengths (default: 131072; 4096 on a CPU)")
@@ -66,11 +67,11 @@ def run(arguments: argparse.Namespace) -> list[Record]:
         limit = peak / OPERATIONS_A_CELL / 1e9
         print(f"{device.name}: {peak / 1e12:.2f} T multiply-adds/s in {precision}, so at most {limit:.0f} GCUPS", flush=True)
     cells = (4e10 if gpu else 4e9) / (8 if arguments.quick else 1)
-    kernels = arguments.kernel or (["skewed", "rowwise"] if gpu else ["lanes"])
+    kernels = arguments.kernel or (["skewed", "trees", "rowwise"] if gpu else ["lanes"])
     measure = _Measure(device, peaks, 2 if arguments.quick else 4)
     records = []
     for made in _sets(arguments, cells, gpu):
-        for kernel in [name for name in kernels if name != "rowwise" or not made.work.share_prefixes]:
+        for kernel in [name for name in kernels if name in _SHARING or not made.work.share_prefixes]:
             for precision in precisions:
                 records += _shown(measure(made, kernel, precision))
     if _wanted(arguments, "call"):

@@ -20,7 +20,7 @@ from haplowave.tables import table_schema, table_writer
 
 _HOW = texts([*HOW, "pruned"])
 _PRUNED = len(HOW)
-_WORKERS = 5  # batches in work with a GPU, which is quicker than a thread that prepares for it
+_WORKERS = 4  # batches in work with a GPU, which is quicker than a thread that prepares for it
 _SCHEMA = table_schema("likelihoods")
 
 

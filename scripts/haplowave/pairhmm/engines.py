@@ -117,10 +117,10 @@ def _engine(module: str) -> Engine:
     return run
 
 
-ENGINES: dict[str, Engine] = {name: _engine(name) for name in ("reference", "lanes", "skewed", "rowwise")}
+ENGINES: dict[str, Engine] = {name: _engine(name) for name in ("reference", "lanes", "skewed", "trees", "rowwise")}
 """Name to engine; a module is loaded when its engine first runs."""
 
-PIPELINED = frozenset({"skewed"})
+PIPELINED = frozenset({"skewed", "trees"})
 
 
 def choose(device: Device) -> str:

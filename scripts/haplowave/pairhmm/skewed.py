@@ -31,9 +31,10 @@ _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
 
-def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
-    """Engine `skewed` (see `engines`)."""
+def run(work: Work, device: Device, precision: str, settings: Settings | None = None, trees: bool = False) -> Outcome:
+    """Engine `skewed` (see `engines`). trees: haplotypes become trees of lanes where that may spare cells, as engine `trees` does."""
     settings = settings or tuning.settings(device)
+    settings = settings if trees and precision == "fp32" else replace(settings, widest_tree=0)
     outcome = Outcome(np.empty(len(work)), np.empty(len(work), bool))
     if not len(work):
         return outcome
@@ -86,8 +87,8 @@ class _Pipeline:
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
         self.share = work.share_duplicates and worth_sharing(work)
-        columns = max(runner.settings.rates[runner.precision])
-        self.share_prefixes = work.share_prefixes and runner.precision == "fp32" and worth_sharing_prefixes(work, columns)
+        chosen = runner.settings
+        self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[_Packing] = deque()
         self.flying: deque[Callable[[], Landed]] = deque()

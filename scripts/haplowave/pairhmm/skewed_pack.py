@@ -55,7 +55,7 @@ class Packed:
     reads: ReadInputs
     haplotypes: HaplotypeInputs
     trees: TreeInputs | None
-    """Short pairs in FP32, but those of the widest haplotypes."""
+    """Short pairs of engine `trees` in FP32, but for the widest haplotypes."""
     short: UnitInputs | None
     """The other short pairs."""
     long: list[LongInputs]
@@ -152,25 +152,32 @@ def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Setting
     rows, columns = reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
     kept, copies = _shared(regions, reads) if share else (None, None)
-    short, in_trees = _short_rows(regions, kept, rows, chosen), (chosen.short > 0) & (precision == "fp32")
-    in_trees &= columns <= settings.widest_tree
+    in_trees = columns <= settings.most_in_tree
     units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
-    warps = chunk.queues.compute_units * warps_at_once(settings, precision)
-    trees = plan(regions.spans, haplotypes, in_trees, short, settings.rates[precision], settings.warp, warps, cut.share_prefixes)
+    trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
     return Packed(
         chunk=chunk,
         pairs=len(regions),
         reads=put_reads(reads, chunk),
         haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
-        trees=put_trees(trees, regions, short, in_trees, settings.warp, chunk) if trees else None,
+        trees=trees,
         short=put_units(units, chunk) if units and units.launches else None,
         long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
         doubts=put_zeros(DOUBTS, chunk),
-        cells=_cells(regions, kept, reads, haplotypes) - sum(launch.spared for launch in trees),
+        cells=_cells(regions, kept, reads, haplotypes) - spared,
         steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
     )
+
+
+def _trees(cut: Cut, rows: np.ndarray, wanted: np.ndarray, settings: Settings, chunk: Chunk) -> tuple[TreeInputs | None, int]:
+    """The trees of the haplotypes `wanted` (bool), uploaded, and the cells that they spare; rows: as `_short_rows` says."""
+    warps = chunk.queues.compute_units * warps_at_once(settings, "fp32")
+    launches = plan(cut.regions.spans, cut.haplotypes, wanted, rows, settings.of_trees, settings.warp, warps, cut.share_prefixes)
+    if not launches:
+        return None, 0
+    return put_trees(launches, cut.regions, rows, wanted, settings.warp, chunk), sum(launch.spared for launch in launches)
 
 
 def _short_rows(regions: Regions, kept: np.ndarray | None, rows: np.ndarray, chosen: Shapes) -> np.ndarray:
@@ -225,9 +232,16 @@ def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> 
     return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
 
 
+def _some(spans: np.ndarray) -> np.ndarray:
+    """Some of the regions, always the same ones; at irregular distances, for regions may repeat themselves at regular ones."""
+    if len(spans) <= _SAMPLED:
+        return spans
+    return spans[np.sort(np.random.default_rng(0).choice(len(spans), _SAMPLED, replace=False))]
+
+
 def worth_sharing(work: Work) -> bool:
     """Whether equal reads are so many that to look for them saves time: some of the regions tell."""
-    spans = work.regions.spans[:: max(1, len(work.regions.spans) // _SAMPLED)]
+    spans = _some(work.regions.spans)
     region, read = Regions(spans).rows
     if len(read) > _LARGE:
         return True
@@ -238,8 +252,7 @@ def worth_sharing(work: Work) -> bool:
 
 def worth_sharing_prefixes(work: Work, columns: int) -> bool:
     """Whether haplotypes share so many lanes, of `columns`, that to look for them saves time: some of the regions tell."""
-    spans = work.regions.spans[:: max(1, len(work.regions.spans) // _SAMPLED)]
-    return saved(spans, work.haplotypes, columns) >= _WORTH_LANES
+    return saved(_some(work.regions.spans), work.haplotypes, columns) >= _WORTH_LANES
 
 
 def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarray | None]:

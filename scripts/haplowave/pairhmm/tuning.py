@@ -30,13 +30,25 @@ class Settings:
     long_rows: int = 1024
     """Reads of more rows than this keep an exponent a lane (kernel variant LONG)."""
     widest_tree: int = 768
-    """Haplotypes of more bases than this leave hardly any room in a warp for one that shares lanes with them: chains are quicker."""
+    """Haplotypes of more bases leave hardly any room in a warp for one that shares lanes with them: `trees` leaves them to `skewed`."""
+    tree_rates: Rates = dataclasses.field(default_factory=dict)
+    """As `rates` in FP32, for `trees`; empty: the same."""
     rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 24: 0.96, 32: 1.0}, "fp64": {8: 0.9, 16: 1.0}})
     long_rates: dict[str, Rates] = dataclasses.field(default_factory=lambda: {"fp32": {16: 0.9, 32: 1.0}, "fp64": {16: 1.0}})
     registers: dict[str, int] = dataclasses.field(default_factory=dict)
     """NVIDIA: registers a lane may have, by 'fp32', 'fp64', 'long fp32' and 'long fp64'; fewer let more warps run at a time."""
     chunk_bytes: int = 48 << 20
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
+
+    @property
+    def of_trees(self) -> Rates:
+        """Rates of `trees`."""
+        return self.tree_rates or self.rates["fp32"]
+
+    @property
+    def most_in_tree(self) -> int:
+        """Bases of the longest haplotype that may stand in a tree."""
+        return min(self.widest_tree, self.warp * max(self.of_trees))
 
 
 _NVIDIA_REGISTERS = 65536  # registers of a compute unit
@@ -63,9 +75,10 @@ _NVIDIA = Settings(
     groups_a_unit=8,
     chunk_bytes=16 << 20,
     rates={
-        "fp32": {32: 4.3, 30: 4.4, 27: 4.1, 25: 4.0, 22: 3.8},
+        "fp32": {32: 4.52, 30: 4.5, 27: 4.38, 26: 4.36, 22: 4.25},
         "fp64": {21: 2.24, 16: 2.09, 13: 1.85},
     },
+    tree_rates={32: 4.4, 30: 4.4, 27: 4.1, 25: 4.0, 22: 3.8},
     long_rates={"fp32": {32: 3.45, 24: 3.0}, "fp64": {16: 1.9}},
     registers={"fp32": 128, "fp64": 168, "long fp32": 128, "long fp64": 168},
 )
@@ -97,6 +110,8 @@ def settings(device: Device) -> Settings:
     for name in ("rates", "long_rates"):
         if name in known:
             known[name] = {precision: {int(n): rate for n, rate in rates.items()} for precision, rates in known[name].items()}
+    if "tree_rates" in known:
+        known["tree_rates"] = {int(n): rate for n, rate in known["tree_rates"].items()}
     return dataclasses.replace(base, **known)
 
 
