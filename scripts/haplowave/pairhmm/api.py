@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from haplowave.opencl import Device, device_failures, select
+from haplowave.opencl import Device, device_failures, list_devices, select
 from haplowave.pairhmm import engines, renormalised
 from haplowave.pairhmm.batching import compact
 from haplowave.pairhmm.duplicates import representatives
@@ -61,7 +61,7 @@ def log10_likelihoods(
     pairs: int, shape (n, 2), [read index, haplotype index]; or Regions, which cost nothing to plan, however many pairs they hold;
     None means every read with every haplotype, reads slowest.
     device: an OpenCL device or what `haplowave.opencl.select` takes. others: more devices of its model (`haplowave.opencl.alike`), which
-    take equal shares of the cells. kernel: 'auto' or a name of ENGINES.
+    take equal shares of the cells. kernel: 'auto' or a name of ENGINES. What needs FP64 goes to another device where `device` has none.
     precision: 'auto' is GATK's rule (FP32, and FP64 where FP32 falls below 1e-28 of its scale), 'fp32' turns to FP64 only where FP32
     arithmetic itself fails, 'fp64' computes all in FP64. convention: 'gatk' (a mismatch has e/3) or 'raw' (e).
     share_duplicates, share_prefixes: compute equal reads once, equal haplotype beginnings once; results are the same either way.
@@ -77,6 +77,9 @@ def log10_likelihoods(
     cells, inverse = work.cells, None
     chosen = select(device)
     name = engines.choose(chosen) if kernel == "auto" else kernel
+    if precision == "fp64" and not chosen.has_fp64:
+        chosen, name = _exact(chosen, name)
+        others = ()
     screening = functools.cache(lambda: screen(reads, haplotypes, convention))
     if name not in engines.PIPELINED:
         check_lengths(reads.bases, haplotypes)
@@ -91,6 +94,18 @@ def log10_likelihoods(
         result.rescued = int(np.bincount(inverse, minlength=len(work))[rescued].sum())
     result.cells = cells
     return result
+
+
+def _exact(device: Device, kernel: str) -> tuple[Device, str]:
+    """Where FP64 is computed, and by which kernel: on `device` if it can, else on another device, else by NumPy."""
+    if device.has_fp64:
+        return device, kernel
+    able = [other for other in list_devices() if other.has_fp64]
+    return (able[0], engines.choose(able[0])) if able else (device, "reference")
+
+
+def _by_numpy(work: Work, device: Device) -> Outcome:
+    return ENGINES["reference"](work, device, "fp64")
 
 
 def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | None, *options: object) -> Work:
@@ -161,6 +176,7 @@ class _Ladder:
 
     def __init__(self, work: Work, device: Device, kernel: str, screening: Callable[[], np.ndarray]):
         self.work, self.device, self.kernel, self.screening = work, device, kernel, screening
+        self.exact = _exact(device, kernel)
         self.result = Result(np.empty(0), np.zeros(0, np.uint8))
         self.rescued = np.zeros(0, np.int64)
         self.doubtful = False
@@ -184,12 +200,13 @@ class _Ladder:
             self.rescued = np.concatenate([last, left])
             self.result.how[last] = HOW.index("fp64")
             if len(left):
-                outcome = ENGINES[self.kernel](self._part(left), self.device, "fp64")
+                outcome = ENGINES[self.exact[1]](self._part(left), self.exact[0], "fp64")
                 self._take(left, outcome)
                 left = left[outcome.unsafe]
         last = np.concatenate([last, left])
         if len(last):
-            self._take(last, renormalised.run(self._part(last), self.device))
+            able = self.exact[0].has_fp64
+            self._take(last, (renormalised.run if able else _by_numpy)(self._part(last), self.exact[0]))
 
     def _irregular(self) -> np.ndarray:
         """Indices of the pairs that only the last rung can take."""
