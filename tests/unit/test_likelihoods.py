@@ -179,6 +179,25 @@ def test_tables_of_different_runs_are_told(tables, tmp_path):
     assert not (tmp_path / "out.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("which", "column", "record"),
+    [(0, "sequence", "region 3500, haplotype 1: byte 45 is no letter"), (1, "bases", "region 3500, read 0: byte 45 is no letter")],
+)
+@pytest.mark.parametrize("batch_size", [1, 1 << 20])
+def test_a_byte_that_is_no_letter_is_told_by_file_and_record(tables, tmp_path, which, column, record, batch_size):
+    kind, number = (("haplotypes", "hap_id"), ("reads", "read_id"))[which]
+    rows = read_table(tables[which], kind).to_pydict()
+    at = list(zip(rows["region_id"], rows[number], strict=True)).index((3500, 1 - which))
+    rows[column][at] = rows[column][at][:5] + "-" + rows[column][at][6:]
+    wrong = tmp_path / "wrong.parquet"
+    with table_writer(wrong, kind) as writer:
+        writer.append(rows)
+    paths = [wrong if index == which else path for index, path in enumerate((*tables[:2], None))]
+    with pytest.raises(UserError, match=rf"wrong\.parquet: {record}; make the table again"):
+        run(paths, tmp_path / "out.parquet", batch_size=batch_size)
+    assert not (tmp_path / "out.parquet").exists()
+
+
 def test_region_pairs():
     pairs = region_pairs(np.array([1, 1, 3, 5]), np.array([0, 1, 1, 2, 5])).pairs()
     assert pairs.tolist() == [[0, 1], [0, 2], [1, 1], [1, 2], [3, 4]]

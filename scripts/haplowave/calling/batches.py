@@ -10,6 +10,7 @@ import pyarrow as pa
 from haplowave.calling.columns import column_sequences, repeated_bytes
 from haplowave.errors import UserError
 from haplowave.pairhmm import Regions
+from haplowave.pairhmm.screening import SequenceError
 from haplowave.sequences import Reads, Sequences
 from haplowave.tables import TableRows, flat_values
 
@@ -81,6 +82,14 @@ class Inputs:
         whole = all(np.array_equal(known[name], columns[name]) for name in columns)
         pairs = batch.pairs if whole else self._listed(known, batch, read_ids, hap_ids)
         return Rows(_reads(table), sequences, pairs, known | {"edit_distance": flat_values(rows.column("edit_distance"))})
+
+    def named(self, batch: Batch, fault: SequenceError) -> UserError:
+        """The same by file, region and number within it."""
+        of_reads = fault.what == "read"
+        table, rows = (self._reads, batch.reads) if of_reads else (self._haplotypes, batch.haplotypes)
+        region = (batch.read_regions if of_reads else batch.haplotype_regions)[fault.index]
+        number = flat_values(table.read(rows).column("read_id" if of_reads else "hap_id"))[fault.index]
+        return UserError(f"{self.paths[of_reads]}: region {region}, {fault.what} {number}: {fault.reason}; make the table again")
 
     def _listed(self, known: dict[str, np.ndarray], batch: Batch, read_ids: np.ndarray, hap_ids: np.ndarray) -> np.ndarray:
         haplotypes, reads, distances = self.paths

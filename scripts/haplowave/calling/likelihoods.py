@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from haplowave.ahead import ahead, overlapped
-from haplowave.calling.batches import Inputs, Rows
+from haplowave.calling.batches import Batch, Inputs, Rows
 from haplowave.calling.columns import choices, numbers, texts
 from haplowave.calling.pruning import best_of_reads, candidates, first_of_reads, pairs_at, proven, worth_waiting
 from haplowave.opencl import Device
 from haplowave.options import PruningOptions
 from haplowave.pairhmm import HOW, Regions, Result, log10_likelihoods
+from haplowave.pairhmm.screening import SequenceError
 from haplowave.pairhmm.totals import Totals
 from haplowave.sequences import Reads, Sequences
 from haplowave.tables import table_schema, table_writer
@@ -59,11 +60,18 @@ def write_likelihoods(
     with table_writer(output, "likelihoods") as writer:
         batches = ahead(inputs.batches(batch_size), depth=2)
         workers = 2 if engine.device.kind == "cpu" else _WORKERS
-        for batch, (table, counted) in overlapped(lambda batch: _compute(inputs.read(batch), engine, pruning), batches, workers):
+        for batch, (table, counted) in overlapped(lambda batch: _batch(inputs, batch, engine, pruning), batches, workers):
             totals.add(counted)
             for begin, end in itertools.pairwise([0, *batch.group_ends]):
                 writer.append(table.slice(begin, end - begin))
     return totals
+
+
+def _batch(inputs: Inputs, batch: Batch, engine: EngineOptions, pruning: PruningOptions) -> tuple[pa.Table, Totals]:
+    try:
+        return _compute(inputs.read(batch), engine, pruning)
+    except SequenceError as fault:
+        raise inputs.named(batch, fault) from fault
 
 
 def _compute(rows: Rows, engine: EngineOptions, pruning: PruningOptions) -> tuple[pa.Table, Totals]:

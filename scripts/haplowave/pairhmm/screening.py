@@ -14,15 +14,23 @@ _BASES = 1 << 21  # bases that a thread looks through at a time
 _BLOCK = 1 << 18  # bytes that stay in a core's cache
 
 
+class SequenceError(UserError):
+    """A sequence that no kernel takes: number `index` (from 0) of the reads or of the haplotypes (`what`), and why (`reason`)."""
+
+    def __init__(self, what: str, index: int, reason: str, advice: str):
+        super().__init__(f"{what} {index} (counted from 0): {reason}; {advice}")
+        self.what, self.index, self.reason = what, index, reason
+
+
 def check_lengths(reads: Sequences, haplotypes: Sequences) -> None:
-    """Raises UserError for an empty sequence."""
+    """Raises SequenceError for an empty sequence."""
     for what, sequences in (("read", reads), ("haplotype", haplotypes)):
         if (sequences.offsets[1:] <= sequences.offsets[:-1]).any():
-            raise UserError(f"{what} {int(np.argmin(sequences.lengths))} (counted from 0): is empty; leave empty sequences out")
+            raise SequenceError(what, int(np.argmin(sequences.lengths)), "is empty", "leave empty sequences out")
 
 
 def screen(reads: Reads, haplotypes: Sequences, convention: str) -> np.ndarray:
-    """bool a read, as `regular_reads`. Raises UserError for a byte that is no letter."""
+    """bool a read, as `regular_reads`. Raises SequenceError for a byte that is no letter."""
     for what, sequences in (("read", reads.bases), ("haplotype", haplotypes)):
         list(pool().map(lambda bounds: _check_letters(what, sequences, *bounds), _slices(sequences)))  # noqa: B023 - done within the loop
     return np.concatenate(list(pool().map(lambda bounds: _regular(reads, *bounds, convention), _slices(reads.bases))))
@@ -47,7 +55,7 @@ def _check_letters(what: str, sequences: Sequences, first: int, last: int) -> No
         if strange.any():
             at += int(np.argmax(strange))
             index = int(np.searchsorted(sequences.offsets, at, side="right")) - 1
-            raise UserError(f"{what} {index} (counted from 0): byte {sequences.data[at]} is no letter; give bases as letters")
+            raise SequenceError(what, index, f"byte {sequences.data[at]} is no letter", "give bases as letters")
 
 
 def _no_letters(data: np.ndarray) -> np.ndarray:
