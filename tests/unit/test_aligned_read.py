@@ -107,7 +107,7 @@ def test_events_of_a_read_spell_the_read(data):
     """Whatever the edits, the reference with the read's events is the read."""
     reference = data.draw(st.text("ACGT", min_size=30, max_size=60).map(lambda text: "G" + text + "CATG"))
     sequence, cigar, at = reference[0:3], "3M", 3
-    while at < len(reference) - 8:
+    while at < len(reference) - 10:  # a run of 6, a deletion of 3 and a base still fit
         run = data.draw(st.integers(2, 6))
         piece = reference[at : at + run]
         if data.draw(st.booleans()):
