@@ -14,7 +14,7 @@ from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
-from haplowave.pairhmm.skewed_device import Runner
+from haplowave.pairhmm.skewed_device import Flight, Runner
 from haplowave.pairhmm.skewed_plan import long_jobs, shapes, short_units
 from haplowave.sequences import Sequences
 
@@ -167,6 +167,26 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     monkeypatch.setattr(Runner, "launch", stingy)
     assert skewed.run(work, device, "fp32", shape).log10.tobytes() == expected.tobytes()
     assert max(sizes) > 30 >= min(sizes)
+
+
+@pytest.mark.parametrize("chunk_bytes", [2000, 1 << 20], ids=["many chunks", "one chunk"])
+def test_a_chunk_that_fails_while_it_is_computed_is_halved(device, shape, monkeypatch, chunk_bytes):
+    """As with drivers that take memory when a kernel runs."""
+    work = case(9, 20, 4, (1, 60), (1, 32))
+    expected = skewed.run(work, device, "fp32", shape)
+    collect, sizes = Flight.collect, []
+
+    def stingy(self, log10, *rest):
+        sizes.append(len(log10[self.chunk.where]))
+        if sizes[-1] > 7:
+            raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
+        return collect(self, log10, *rest)
+
+    monkeypatch.setattr(Flight, "collect", stingy)
+    outcome = skewed.run(work, device, "fp32", dataclasses.replace(shape, chunk_bytes=chunk_bytes))
+    assert outcome.log10.tobytes() == expected.log10.tobytes()
+    assert outcome.cells_computed == expected.cells_computed
+    assert max(sizes) > 7 >= min(sizes)
 
 
 def test_a_pair_is_not_touched_by_the_one_before(device, shape):

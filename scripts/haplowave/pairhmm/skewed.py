@@ -9,14 +9,16 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pyopencl as cl
 
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
-from haplowave.pairhmm.chunk import busy_seconds
+from haplowave.pairhmm.chunk import Chunk, busy_seconds
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
@@ -81,6 +83,17 @@ class _Packing:
     future: Future[Packed] | None
 
 
+@dataclass(frozen=True)
+class _Flying:
+    """A chunk on the device."""
+
+    piece: slice
+    cells: int
+    chunk: Chunk
+    land: Callable[[], Landed]
+    """Waits for it."""
+
+
 class _Pipeline:
     """The chunks of one call: to be packed, being packed, in flight."""
 
@@ -91,7 +104,7 @@ class _Pipeline:
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[_Packing] = deque()
-        self.flying: deque[Callable[[], Landed]] = deque()
+        self.flying: deque[_Flying] = deque()
         self.packers: Executor | None = None
         self.readers: Executor | None = None
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
@@ -131,28 +144,39 @@ class _Pipeline:
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self._make_room(packing.piece, error)
+            self._make_room(packing.piece, not self.flying, error)
             return
-        self.outcome.cells_computed += packed.cells
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
-        self.flying.append(self.readers.submit(function).result if self.readers else function)
+        self.flying.append(
+            _Flying(packing.piece, packed.cells, packed.chunk, self.readers.submit(function).result if self.readers else function)
+        )
 
     def _land(self) -> None:
-        landed = self.flying.popleft()()
+        flown = self.flying.popleft()
+        try:
+            landed = flown.land()
+        except Exception as error:  # drivers take memory when a kernel runs, too
+            if not is_out_of_memory(error):
+                raise
+            with suppress(cl.Error):
+                self.runner.queues.finish()
+            flown.chunk.abandon()
+            self._make_room(flown.piece, True, error)
+            return
+        self.outcome.cells_computed += flown.cells
         self.doubts |= landed.doubts
         self.intervals += landed.times
 
-    def _make_room(self, piece: slice, error: Exception) -> None:
-        """`piece` did not fit: give back what is packed; try again when the device is empty, or else in halves."""
-        alone = not self.flying
-        if alone and piece.stop - piece.start == 1:
+    def _make_room(self, piece: slice, halve: bool, error: Exception) -> None:
+        """`piece` did not fit: give back what is packed; try again when the device is empty, or in halves."""
+        if halve and piece.stop - piece.start == 1:
             raise error
-        later = [packing.piece for packing in self.packing]
         while self.flying:
             self._land()
+        later = [packing.piece for packing in self.packing]
         self._ground()
         self.runner.device.buffers.clear()
-        self.waiting.extendleft(reversed([*(halves(piece) if alone else [piece]), *later]))
+        self.waiting.extendleft(reversed([*(halves(piece) if halve else [piece]), *later]))
 
     def _ground(self) -> None:
         """End what is being packed."""
