@@ -24,11 +24,6 @@ SLOW_START = settings(deadline=None, max_examples=25, suppress_health_check=[Hea
 ANY_DEVICE = {"wfa": wavefront.wfa, "bitparallel": bitparallel_tiles.bitparallel, "auto": auto.auto}
 
 
-@pytest.fixture(scope="module")
-def device() -> Device:
-    return select(DEVICE)
-
-
 @pytest.mark.parametrize("name", ANY_DEVICE)
 @SLOW_START
 @given(pair=string_pairs())

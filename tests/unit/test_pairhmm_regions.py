@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairhmm_cases import QUICK, case, small_shape
 
-from devices import DEVICE
 from haplowave.errors import UserError
-from haplowave.opencl import select
 from haplowave.pairhmm import Regions, log10_likelihoods, skewed, tuning
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.model import take
@@ -63,11 +61,6 @@ def test_pieces_are_all_of_the_pairs_once(counts, size):
     assert all(piece.stop > piece.start for piece in cut)
     first, second = halves(slice(3, 8))
     assert (first.start, first.stop, second.stop) == (3, second.start, 8)
-
-
-@pytest.fixture(scope="module")
-def device():
-    return select(DEVICE)
 
 
 @pytest.fixture

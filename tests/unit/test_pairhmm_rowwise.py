@@ -4,21 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import QUICK, TOLERANCE, assert_right, case, small_shape
+from pairhmm_cases import QUICK, TOLERANCE, assert_right, case
 
-from devices import DEVICE
-from haplowave.opencl import select
 from haplowave.pairhmm import rowwise, skewed
-
-
-@pytest.fixture(scope="module")
-def device():
-    return select(DEVICE)
-
-
-@pytest.fixture(scope="module")
-def shape(device):
-    return small_shape(device)
 
 
 @QUICK

@@ -7,26 +7,14 @@ import pyopencl as cl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference, small_shape
+from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference
 
-from devices import DEVICE
-from haplowave.opencl import select
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.skewed_device import Flight, Runner
 from haplowave.pairhmm.skewed_plan import long_jobs, shapes, short_units
 from haplowave.sequences import Sequences
-
-
-@pytest.fixture(scope="module")
-def device():
-    return select(DEVICE)
-
-
-@pytest.fixture(scope="module")
-def shape(device):
-    return small_shape(device)
 
 
 @QUICK

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, make_reads, mutated, small_shape
+from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, make_reads, mutated
 
-from devices import DEVICE
-from haplowave.opencl import select
 from haplowave.pairhmm import trees
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.model import regular_reads, take
@@ -20,16 +18,6 @@ from haplowave.pairhmm.trie_plan import WHOLE, plan
 from haplowave.sequences import Sequences
 
 WARP = 8
-
-
-@pytest.fixture(scope="module")
-def device():
-    return select(DEVICE)
-
-
-@pytest.fixture(scope="module")
-def shape(device):
-    return small_shape(device)
 
 
 def varied(rng: np.random.Generator, haplotype: np.ndarray) -> np.ndarray:

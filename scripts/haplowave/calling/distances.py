@@ -9,7 +9,7 @@ from haplowave.calling.batches import region_pairs
 from haplowave.calling.columns import column_sequences
 from haplowave.distance import batch
 from haplowave.opencl import Device
-from haplowave.tables import RowsInStep, iterate_row_groups, table_writer
+from haplowave.tables import RowsInStep, flat_values, iterate_row_groups, table_writer
 
 BATCH_PAIRS = 1 << 21  # of one launch: bounds the memory of the device, not what is written
 
@@ -28,15 +28,16 @@ def write_distances(haplotypes: str | Path, reads: str | Path, output: str | Pat
 
 
 def _distances(haplotypes: pa.Table, reads: pa.Table, device: Device) -> dict[str, np.ndarray]:
-    pairs = region_pairs(reads.column("region_id").to_numpy(), haplotypes.column("region_id").to_numpy()).pairs()
+    regions = flat_values(reads.column("region_id"))
+    pairs = region_pairs(regions, flat_values(haplotypes.column("region_id"))).pairs()
     queries, targets = column_sequences(reads.column("bases")), column_sequences(haplotypes.column("sequence"))
     parts = [
         batch(queries, targets, pairs[begin : begin + BATCH_PAIRS], mode="infix", device=device)
         for begin in range(0, len(pairs), BATCH_PAIRS)
     ]
     return {
-        "region_id": reads.column("region_id").to_numpy()[pairs[:, 0]],
-        "read_id": reads.column("read_id").to_numpy()[pairs[:, 0]],
-        "hap_id": haplotypes.column("hap_id").to_numpy()[pairs[:, 1]],
+        "region_id": regions[pairs[:, 0]],
+        "read_id": flat_values(reads.column("read_id"))[pairs[:, 0]],
+        "hap_id": flat_values(haplotypes.column("hap_id"))[pairs[:, 1]],
         "edit_distance": np.concatenate(parts) if parts else np.zeros(0, np.int32),
     }

@@ -19,6 +19,7 @@ import numpy as np
 
 from haplowave.pairhmm import Regions
 from haplowave.pairhmm.model import QUALITY_MASK, tables, take
+from haplowave.pairhmm.regions import runs
 from haplowave.sequences import Reads, Sequences
 
 THETA = 5.0
@@ -105,9 +106,8 @@ def best_of_reads(log10: np.ndarray, first: np.ndarray, which: np.ndarray) -> np
     read, place = np.unique(np.searchsorted(first, which, side="right") - 1, return_inverse=True)
     begin = first[read]
     count = np.append(first, len(log10))[read + 1] - begin
-    start = np.cumsum(count) - count
-    own = np.arange(int(count.sum())) + np.repeat(begin - start, count)
-    return np.maximum.reduceat(log10[own], start)[place]
+    own = runs(begin, count)[1]
+    return np.maximum.reduceat(log10[own], np.cumsum(count) - count)[place]
 
 
 def proven(reads: Reads, pairs: Regions | np.ndarray, distances: np.ndarray, worse: np.ndarray, best: np.ndarray, cap: float) -> np.ndarray:

@@ -10,7 +10,20 @@
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // FROM_LANE(slot, value, source)  what the lane `source` gave
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+// GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
+
+#define LANES (W * WARPS)
+#ifdef FREE_SIZE
+#define GROUP_SIZE
+#else
+#define GROUP_SIZE __attribute__((reqd_work_group_size(LANES, 1, 1)))
+#endif
+#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
+#define GROUP_OF_WARPS GROUP_SIZE __attribute__((intel_reqd_sub_group_size(W)))
+#else
+#define GROUP_OF_WARPS GROUP_SIZE
+#endif
 
 #if defined(VARIANT_NVIDIA)
 

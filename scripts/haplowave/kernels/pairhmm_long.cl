@@ -65,13 +65,7 @@ inline void store_release(volatile __global int *address, int value) {
 }
 #endif
 
-__kernel
-#ifndef FREE_SIZE
-__attribute__((reqd_work_group_size(LANES, 1, 1)))
-#endif
-#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
-__attribute__((intel_reqd_sub_group_size(W)))
-#endif
+__kernel GROUP_OF_WARPS
 void skewed(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap, const real scale,
             __global const uint *restrict masks, __global const int4 *restrict jobs, __global const uint4 *restrict reads,
             __global const uint2 *restrict haplotypes, __global const real *restrict starts, const int4 group,

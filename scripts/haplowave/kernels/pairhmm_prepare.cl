@@ -52,17 +52,13 @@ inline real with_code(real value, uint code) {
 }
 
 #ifdef TRIE
-// Heads of reads, see pairhmm_trie.cl; each is written by two work-groups.
+// Heads of reads, see pairhmm_trie.cl (FP32 only); each is written by two work-groups.
 inline void set_head(__global real4 *rows, uint row, real start, real padded_start) {
     ((__global real *)rows)[4 * (size_t)row + 1] = start;
     ((__global real *)rows)[4 * (size_t)row + 2] = padded_start;
 }
 inline void set_number(__global real4 *rows, uint row, uint number) {
-#ifdef FP64
-    ((__global ulong *)rows)[4 * (size_t)row] = 1ul << 63 | number;
-#else
     ((__global uint *)rows)[4 * (size_t)row] = 1u << 31 | number;
-#endif
 }
 
 // The rows in which lanes wait, the heads around the reads, and the rows that lanes run over when they are through.
@@ -176,6 +172,31 @@ void prepare_rows(__global const uchar *restrict bases, __global const uchar *re
     }
 }
 
+// The LETTERS words of a lane that holds these columns of a haplotype.
+inline void make_masks(__global const uchar *data, uint columns, __global const uchar *letters, __global const uchar *codes,
+                       __global uint *masks, __global int *doubts) {
+    uint words[LETTERS];
+    for (uint c = 0; c < LETTERS; ++c) words[c] = ~0u;
+    for (uint column = 0; column < columns; ++column) {
+        const uchar letter = data[column];
+        for (uint c = 0; c < LETTERS; ++c)
+            if (letter == letters[c] || letter == 'N') words[c] &= ~(1u << column);
+        if (codes[letter] == NO_LETTER) doubts[1] = 1;
+    }
+    for (uint c = 0; c < LETTERS; ++c) masks[c] = words[c];
+}
+
+// The run that item `index` is of: offsets[run] <= index < offsets[run + 1].
+inline int run_of(uint index, __global const uint *offsets, int runs) {
+    int low = 0, high = runs;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (offsets[middle] <= index) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
 // masks: LETTERS words a lane of N columns; bit k is set where column k of the lane is another letter than that, and no N. More than
 // `warp` lanes are whole warps. slack: lanes between haplotypes, 1, or `warp` where there may be such.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -188,17 +209,8 @@ void prepare_masks(__global const uchar *restrict data, __global const uint *res
     uint lanes = (length + columns_a_lane - 1) / columns_a_lane;
     if (lanes > warp) lanes = (lanes + warp - 1) / warp * warp;
     for (uint lane = item; lane < lanes; lane += ITEMS) {
-        uint words[LETTERS];
-        for (uint c = 0; c < LETTERS; ++c) words[c] = ~0u;
-        const uint end = min((lane + 1) * columns_a_lane, length);
-        for (uint column = lane * columns_a_lane; column < end; ++column) {
-            const uchar letter = data[begin + column];
-            const uint bit = 1u << (column - lane * columns_a_lane);
-            for (uint c = 0; c < LETTERS; ++c)
-                if (letter == letters[c] || letter == 'N') words[c] &= ~bit;
-            if (codes[letter] == NO_LETTER) doubts[1] = 1;
-        }
-        for (uint c = 0; c < LETTERS; ++c) masks[(size_t)(first + lane) * LETTERS + c] = words[c];
+        const uint at = min(lane * columns_a_lane, length), columns = min(columns_a_lane, length - at);
+        make_masks(data + begin + at, columns, letters, codes, masks + (size_t)(first + lane) * LETTERS, doubts);
     }
     if (item == 0) haplotypes[haplotype] = (uint2)(first, length);
 }
@@ -212,14 +224,9 @@ __kernel void make_jobs(__global const uint8 *restrict units, __global const uin
                         __global uint *restrict targets) {
     const uint job = get_global_id(0);
     if (job >= count) return;
-    int low = 0, high = unit_count; // first_jobs[low] <= job < first_jobs[high]
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (first_jobs[middle] <= job) low = middle;
-        else high = middle;
-    }
-    const uint8 unit = units[low];
-    const uint within = job - first_jobs[low];
+    const int of = run_of(job, first_jobs, unit_count);
+    const uint8 unit = units[of];
+    const uint within = job - first_jobs[of];
     uint read = unit.s0 + within / unit.s2, haplotype = unit.s1 + within % unit.s2;
 #ifdef LISTED_READS
     read = reads[read];

@@ -17,7 +17,6 @@
 #include "real.cl"
 #define ROWS 1
 #include "pairhmm_exchange.cl"
-#define LANES (W * WARPS)
 #define MATCH(q) tables[q]
 #define MISMATCH(q) tables[128 + (q)]
 #define GAP(q) tables[256 + (q)]
@@ -46,10 +45,7 @@ inline real power(real x) {
     return result;
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
-__attribute__((intel_reqd_sub_group_size(W)))
-#endif
+__kernel GROUP_OF_WARPS
 void rowwise(__global const uchar *restrict bases, __global const uchar *restrict base_quals,
              __global const uchar *restrict insertion_quals, __global const uchar *restrict deletion_quals,
              __global const uchar *restrict gap_quals, const uint4 strides, __global const uint2 *restrict reads,

@@ -22,69 +22,25 @@
 // firsts: of each read and the end, row of its head, blocks before it. tasks: warp, begin and end of the share in parts of
 // 2^16, 0. bundles: first task of each, and the end. sums: read by read, haplotype by haplotype.
 
-#include "real.cl"
-#ifdef FP64
-#define BITS(value) as_ulong(value)
-#define IS_HEAD(value) ((long)as_ulong(value) < 0)
-#define LARGEST 8.9e307
-#else
-#define BITS(value) as_uint(value)
-#define IS_HEAD(value) (as_int(value) < 0)
-#define LARGEST 3e38f
-#endif
-#if defined(VARIANT_LOCAL)
-#pragma OPENCL FP_CONTRACT ON
-#define FMA(a, b, c) ((a) * (b) + (c)) // fma() is a slow library call on CPUs
-#else
-#define FMA(a, b, c) fma(a, b, c)
-#endif
+// FP32 only.
+
 #define ROWS 2
-#define CODE(value) ((uint)BITS(value) & 15u)
+#include "pairhmm_lane.cl"
+
+#define IS_HEAD(value) (as_int(value) < 0)
+#define NUMBER_OF(head) (as_uint(head) & JUMP)
+#define LARGEST 3e38f
+#define JUMP 0x7fffffffu
 #ifdef PER_ROW_GAP
 #define GAP_OF(row) row_gaps[row]
 #else
 #define GAP_OF(row) gap
 #endif
 
-#include "pairhmm_exchange.cl"
-
-#define LANES (W * WARPS)
-#define JUMP 0x7fffffffu
-#ifdef FP64
-#define FETCH 1 // rows that are fetched ahead: the first lane to come to a row waits for the second-level cache; more take registers
-#else
-#define FETCH ROWS
-#endif
 enum { TASK = LETTERS + 1, LAST_TASK, FIRST_READ, READS, HAPLOTYPES, PLACE, COLUMNS, WORDS };
 #define SHARE(reads, part) ((uint)((ulong)(reads) * (part) >> 16))
 
-// A row. t_in and across are t and K at the parent's last column.
-inline void compute_row(real *t, real *J, real *m, real *t_left, real t_in, real across, real4 p, real ii, uint mismatch, real *t_out,
-                        real *K_out) {
-#pragma unroll
-    for (int k = 0; k < N; ++k) J[k] = FMA(p.y, J[k], m[k]);
-    real diagonal = *t_left;
-    *t_left = t_in;
-#pragma unroll
-    for (int k = 0; k < N; ++k) {
-        real now = diagonal;
-        if (mismatch & (1u << k)) now *= p.x;
-        diagonal = t[k];
-        t[k] = FMA(p.z, J[k], FMA(p.w, across, now));
-        across = FMA(ii, across, now);
-        m[k] = now;
-    }
-    *t_out = t[N - 1];
-    *K_out = across;
-}
-
-__kernel
-#ifndef FREE_SIZE
-__attribute__((reqd_work_group_size(LANES, 1, 1)))
-#endif
-#if defined(VARIANT_INTEL) || defined(VARIANT_KHR) && defined(cl_intel_required_subgroup_size)
-__attribute__((intel_reqd_sub_group_size(W)))
-#endif
+__kernel GROUP_OF_WARPS
 void trie(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap,
           __global const uint *restrict masks, __global const uint8 *restrict nodes, __global const uint2 *restrict firsts,
           __global const uint4 *restrict tasks, __global const uint *restrict bundles, const int bundle_count,
@@ -115,8 +71,7 @@ void trie(__global const real4 *restrict rows, __global const real *restrict row
         own[PLACE * LANES] = node.s5;
         own[COLUMNS * LANES] = node.s0 >> 16 & 255u;
         const int steps = LARGEST_OF(end > first ? (int)(firsts[end].y - firsts[first].y) + depth + 1 : 0);
-        __global const uint *const mask = masks + (size_t)(task.x * W + lane) * LETTERS;
-        for (int c = 0; c < LETTERS; ++c) own[c * LANES] = mask[c];
+        copy_masks(own, masks + (size_t)(task.x * W + lane) * LETTERS);
 
         real t[N], J[N], m[N], t_out[ROWS], K_out[ROWS];
         real t_left = 0, sum = 0;
@@ -125,9 +80,9 @@ void trie(__global const real4 *restrict rows, __global const real *restrict row
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) t_out[r] = K_out[r] = 0;
         uint row = (W - depth) * ROWS;
-        real4 next[FETCH]; // parameters of the rows to come
+        real4 next[ROWS]; // parameters of the block to come, since the first lane to come to a row waits for the second-level cache
 #pragma unroll
-        for (int r = 0; r < FETCH; ++r) next[r] = rows[row + r];
+        for (int r = 0; r < ROWS; ++r) next[r] = rows[row + r];
 
         for (int step = 0; step < steps; ++step) {
             BEGIN_EXCHANGE
@@ -146,16 +101,16 @@ void trie(__global const real4 *restrict rows, __global const real *restrict row
 
             if (IS_HEAD(next[0].x)) {
                 real4 head = next[0];
-                if (((uint)BITS(head.x) & JUMP) == JUMP) {
+                if (NUMBER_OF(head.x) == JUMP) {
                     row = firsts[own[FIRST_READ * LANES]].x;
                     head = rows[row];
                 }
-                const uint before = ((uint)BITS(head.x) & JUMP) - 1u;
+                const uint before = NUMBER_OF(head.x) - 1u;
                 const real begin = head.y;
                 if (root) t_in[0] = head.z;
                 ++row;
 #pragma unroll
-                for (int r = 0; r < FETCH; ++r) next[r] = rows[row + r];
+                for (int r = 0; r < ROWS; ++r) next[r] = rows[row + r];
                 sum = root ? 0 : sum_in;
                 const uint columns = own[COLUMNS * LANES], valid = (1u << columns) - 1u;
                 if (columns == N) {
@@ -177,9 +132,10 @@ void trie(__global const real4 *restrict rows, __global const real *restrict row
 
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                const real4 p = next[r % FETCH]; // r, b, u, v
-                next[r % FETCH] = rows[row + r + FETCH];
-                compute_row(t, J, m, &t_left, t_in[r], K[r], p, GAP_OF(row + r), own[CODE(p.x) * LANES], t_out + r, K_out + r);
+                const real4 p = next[r]; // r, b, u, v
+                next[r] = rows[row + r + ROWS];
+                K_out[r] = compute_row(t, J, m, &t_left, t_in[r], K[r], p, GAP_OF(row + r), own[CODE(p.x) * LANES]);
+                t_out[r] = t[N - 1];
             }
             row += ROWS;
         }

@@ -22,16 +22,7 @@ __kernel void make_nodes(__global const uchar *restrict data, __global const uin
     const uint columns = min(columns_a_lane, length - begin), lane = branch.s2 + number;
     const uint parent = number ? lane % warp - 1 : branch.s3, is_end = begin + columns == length;
     nodes[lane] = (uint8)(parent | depth << 8 | columns << 16 | is_end << 24, branch.s4, branch.s5, 0u, branch.s6, branch.s7, 0u, 0u);
-    uint words[LETTERS];
-    for (uint c = 0; c < LETTERS; ++c) words[c] = ~0u;
-    for (uint column = 0; column < columns; ++column) {
-        const uchar letter = data[offsets[branch.s0] + begin + column];
-        const uint bit = 1u << column;
-        for (uint c = 0; c < LETTERS; ++c)
-            if (letter == letters[c] || letter == 'N') words[c] &= ~bit;
-        if (codes[letter] == NO_LETTER) doubts[1] = 1;
-    }
-    for (uint c = 0; c < LETTERS; ++c) masks[(size_t)lane * LETTERS + c] = words[c];
+    make_masks(data + offsets[branch.s0] + begin, columns, letters, codes, masks + (size_t)lane * LETTERS, doubts);
 }
 
 // log10 likelihood of each pair from its sum; NaN where that is no number or below `smallest`. first_pairs: of each region, and the end;
@@ -43,14 +34,9 @@ __kernel void finish_regions(__global const real *restrict sums, __global const 
                              const wide smallest, __global wide *restrict log10s) {
     const uint pair = get_global_id(0);
     if (pair >= count) return;
-    int low = 0, high = region_count; // first_pairs[low] <= pair < first_pairs[high]
-    while (high - low > 1) {
-        const int middle = (low + high) / 2;
-        if (first_pairs[middle] <= pair) low = middle;
-        else high = middle;
-    }
-    const uint4 region = regions[low];
-    const uint within = pair - first_pairs[low], read = region.x + within / region.w, haplotype = region.z + within % region.w;
+    const int of = run_of(pair, first_pairs, region_count);
+    const uint4 region = regions[of];
+    const uint within = pair - first_pairs[of], read = region.x + within / region.w, haplotype = region.z + within % region.w;
     if (firsts[read].x == firsts[read + 1].x || !wanted[haplotype]) return;
     const wide sum = sums[pair];
     const bool trusted = sum >= smallest && sum < (wide)INFINITY;

@@ -82,9 +82,16 @@ class Chunk:
     def run(
         self, kernel: cl.Kernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
     ) -> cl.Event:
-        """Enqueue a kernel on the chunk's own queue, where it comes after those before, or on another (`fork` counts them)."""
+        """Enqueue a kernel for `items` work-items or a few more, in groups of `group`, on the chunk's own queue, where it comes after those
+        before, or on another (`fork` counts them)."""
         queue = self.queues.kernels[(self._line + fork) % len(self.queues.kernels)]
-        event = kernel(queue, (items,), (group,), *arguments, wait_for=(self._uploaded if not self.kernels else []) + (after or []))
+        event = kernel(
+            queue,
+            (-(-items // group) * group,),
+            (group,),
+            *arguments,
+            wait_for=(self._uploaded if not self.kernels else []) + (after or []),
+        )
         queue.flush()
         self.kernels.append((kernel.function_name, event))
         return event

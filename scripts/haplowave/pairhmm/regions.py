@@ -53,19 +53,18 @@ class Regions:
     def indices(self) -> tuple[np.ndarray, np.ndarray]:
         """(read, haplotype) of each pair, int64."""
         region, read = self.rows
-        count = self.spans[region, 3]
-        first = self.spans[region, 2] - (np.cumsum(count) - count)
-        return np.repeat(read, count), np.arange(len(self)) + np.repeat(first, count)
+        row, haplotype = runs(self.spans[region, 2], self.spans[region, 3])
+        return read[row], haplotype
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """(region, read) of each read of each region, in order."""
-        return _runs(self.spans[:, 0], self.spans[:, 1])
+        return runs(self.spans[:, 0], self.spans[:, 1])
 
     @cached_property
     def columns(self) -> tuple[np.ndarray, np.ndarray]:
         """(region, haplotype) of each haplotype of each region, in order."""
-        return _runs(self.spans[:, 2], self.spans[:, 3])
+        return runs(self.spans[:, 2], self.spans[:, 3])
 
     def part(self, begin: int, end: int) -> "Regions":
         """The pairs begin..end."""
@@ -88,7 +87,7 @@ class Regions:
         return height * (columns[first_haplotype + haplotypes] - columns[first_haplotype])
 
 
-def _runs(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def runs(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For runs first..first + count: (number of the run, member) of each member, int64."""
     region = np.repeat(np.arange(len(first)), count)
     return region, np.arange(len(region)) + np.repeat(first - (np.cumsum(count) - count), count)

@@ -50,7 +50,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
             return replace(engines.ENGINES["lanes"](work, device, precision), doubtful=True)
     outcome.doubtful = bool(doubts[1:].any())
     outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
-    outcome.notes["skewed"] = busy_seconds([interval for interval in intervals if interval[0] in _MAIN])
+    outcome.notes["trees" if trees else "skewed"] = busy_seconds([interval for interval in intervals if interval[0] in _MAIN])
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
 

@@ -119,7 +119,7 @@ class Runner:
         rest: scales of the reads, likelihoods."""
         scale = self.wide.type(SCALE_LOG2[self.precision, long] * np.log10(2.0)), self.wide.type(_SMALLEST[self.precision, long])
         arguments = (*sums, np.int32(count), groups[0], np.int32(groups[1]), rest[0], *scale, rest[1])
-        return chunk.run(self.prepare("finish", **({"LONG": 1} if long else {})), _whole(count), _ITEMS, *arguments, **how)
+        return chunk.run(self.prepare("finish", **({"LONG": 1} if long else {})), count, _ITEMS, *arguments, **how)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class _Launching:
     def _make_jobs(self, short: UnitInputs) -> tuple[cl.Buffer, cl.Buffer]:
         jobs, targets = self.chunk.empty(2 * short.jobs, np.int32), self.chunk.empty(short.jobs, np.uint32)
         arguments = (*short.buffers, np.int32(short.unit_count), np.uint32(short.jobs), jobs, targets)
-        self.chunk.run(self.runner.prepare("make_jobs", **short.listed), _whole(short.jobs), _ITEMS, *arguments)
+        self.chunk.run(self.runner.prepare("make_jobs", **short.listed), short.jobs, _ITEMS, *arguments)
         return jobs, targets
 
     def _short(self, short: UnitInputs, jobs: cl.Buffer, targets: cl.Buffer) -> cl.Event:
@@ -253,10 +253,6 @@ class _Launching:
         """For Chunk.run: the next queue, after what prepares."""
         self.forks += 1
         return {"fork": self.forks - 1, "after": self.prepared if self.forks > 1 else []}
-
-
-def _whole(count: int) -> int:
-    return -(-count // _ITEMS) * _ITEMS
 
 
 def _codes(letters: bytes) -> np.ndarray:

@@ -4,14 +4,11 @@ It spares the device up to half of its cells and costs the host some 5 to 20 mic
 """
 
 from haplowave.opencl import Device
-from haplowave.pairhmm import skewed, tuning
+from haplowave.pairhmm import skewed
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.tuning import Settings
 
 
 def run(work: Work, device: Device, precision: str, settings: Settings | None = None) -> Outcome:
     """Engine `trees` (see `engines`)."""
-    outcome = skewed.run(work, device, precision, settings or tuning.settings(device), trees=True)
-    if "skewed" in outcome.notes:
-        outcome.notes["trees"] = outcome.notes["skewed"]
-    return outcome
+    return skewed.run(work, device, precision, settings, trees=True)

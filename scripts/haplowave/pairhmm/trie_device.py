@@ -1,4 +1,4 @@
-"""The device side of short pairs: from a chunk's reads, haplotypes and trees to likelihoods (kernels/pairhmm_trie.cl)."""
+"""The device side of short pairs in trees, FP32: from a chunk's reads, haplotypes and trees to likelihoods (kernels/pairhmm_trie.cl)."""
 
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,9 @@ from haplowave.pairhmm.tuning import options
 if TYPE_CHECKING:
     from haplowave.pairhmm.skewed_device import Runner
 
-SCALE_LOG2 = {"fp32": 100, "fp64": 980}
+_SCALE_LOG2 = 100
 """log2 of the scale C. Sums are |H| times as large, and J may be 2^29 above it where insertion qualities jump: what overflows is unsafe."""
-_SMALLEST = {"fp32": 1e-34, "fp64": 1e-292}
+_SMALLEST = 1e-34
 _NODE = 8  # words
 _ITEMS = 64
 
@@ -39,7 +39,7 @@ class ShortPairs:
         unused = chunk.empty(1, np.uint32), chunk.empty(1, runner.real)
         arguments = (*self.reads.buffers, runner.codes, runner.tables, self._rows, self._gaps, *unused, self._scales, doubts)
         numbers = inputs.reads, inputs.rows, waiting_rows(runner.settings.warp)
-        around = inputs.firsts, *map(np.uint32, numbers), runner.real.type(2.0 ** SCALE_LOG2[runner.precision])
+        around = inputs.firsts, *map(np.uint32, numbers), runner.real.type(2.0**_SCALE_LOG2)
         chunk.run(self._kernel("prepare_rows"), (inputs.reads + 1) * _ITEMS, _ITEMS, *arguments, *around)
         self._lanes = [self._make_nodes(trees, buffers[0], doubts) for trees, buffers in inputs.launches]
 
@@ -47,10 +47,10 @@ class ShortPairs:
         runner, chunk, warp = self.runner, self.chunk, self.runner.settings.warp
         lanes, count = trees.warps * warp, len(trees.branches)
         nodes, masks = chunk.empty(_NODE * lanes, np.uint32), chunk.empty(len(runner.letters) * lanes, np.uint32)
-        chunk.run(self._kernel("clear_nodes"), _whole(lanes), _ITEMS, nodes, np.uint32(lanes))
+        chunk.run(self._kernel("clear_nodes"), lanes, _ITEMS, nodes, np.uint32(lanes))
         numbers = np.uint32(count), np.uint32(warp), np.uint32(trees.columns)
         arguments = (*self.haplotypes, branches, *numbers, runner.letters_buffer, runner.codes, nodes, masks, doubts)
-        chunk.run(self._kernel("make_nodes"), _whole(count * warp), _ITEMS, *arguments)
+        chunk.run(self._kernel("make_nodes"), count * warp, _ITEMS, *arguments)
         return nodes, masks
 
     def compute(self, number: int, **how) -> cl.Event:
@@ -69,15 +69,11 @@ class ShortPairs:
 
     def finish(self, log10s: cl.Buffer, **how) -> cl.Event:
         """Enqueue what makes likelihoods of the sums."""
-        runner, inputs, wide = self.runner, self.inputs, self.runner.wide.type
-        scale = wide(SCALE_LOG2[runner.precision] * np.log10(2.0)), wide(_SMALLEST[runner.precision])
+        inputs, wide = self.inputs, self.runner.wide.type
+        scale = wide(_SCALE_LOG2 * np.log10(2.0)), wide(_SMALLEST)
         arguments = (self._sums, *inputs.regions, np.int32(inputs.region_count), np.uint32(inputs.pairs), self.haplotypes[1])
         arguments += (inputs.wanted, inputs.firsts, self._scales, *scale, log10s)
-        return self.chunk.run(self._kernel("finish_regions"), _whole(inputs.pairs), _ITEMS, *arguments, **how)
+        return self.chunk.run(self._kernel("finish_regions"), inputs.pairs, _ITEMS, *arguments, **how)
 
     def _kernel(self, name: str) -> cl.Kernel:
         return self.runner.prepare(name, "pairhmm_trie_prepare.cl", TRIE=1, **self._varies)
-
-
-def _whole(count: int) -> int:
-    return -(-count // _ITEMS) * _ITEMS

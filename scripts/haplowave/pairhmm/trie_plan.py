@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from haplowave.pairhmm.regions import runs
 from haplowave.pairhmm.trie_order import in_order
 from haplowave.pairhmm.trie_pack import pack
 from haplowave.pairhmm.tuning import Rates
@@ -96,8 +97,7 @@ def plan(
     """
     first_read, reads, first_haplotype, counts = spans.T
     height, length = (_sums(array, first_read, reads) for array in (rows, blocks_of(rows)))
-    region = np.repeat(np.arange(len(spans)), counts)
-    haplotype = np.arange(len(region)) + np.repeat(first_haplotype - (np.cumsum(counts) - counts), counts)
+    region, haplotype = runs(first_haplotype, counts)
     used = wanted[haplotype] & (length > 0)[region]
     if not used.all():
         region, haplotype = region[used], haplotype[used]
@@ -126,9 +126,9 @@ def plan(
 def saved(spans: np.ndarray, haplotypes: Sequences, columns: int) -> float:
     """Share of the lanes of `columns` that haplotypes of these regions (as in `plan`) need not have for themselves."""
     counts = np.minimum(spans[:, 3], _TELLING)
-    haplotype = np.arange(counts.sum()) + np.repeat(spans[:, 2] - (np.cumsum(counts) - counts), counts)
+    region, haplotype = runs(spans[:, 2], counts)
     some = Sequences.from_list(haplotypes[index].tobytes() for index in haplotype)
-    ordered = _sorted(np.repeat(np.arange(len(spans)), counts), np.arange(len(some)), some)
+    ordered = _sorted(region, np.arange(len(some)), some)
     lanes = -(-ordered.length // columns)
     return float(np.minimum(ordered.alike // columns, lanes - 1).sum() / max(1, lanes.sum()))
 
