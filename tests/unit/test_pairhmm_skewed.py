@@ -91,6 +91,25 @@ def test_long_reads_and_short_ones_share_warps(device, shape):
         assert_right(outcome, work, TOLERANCE[precision])
 
 
+@pytest.mark.parametrize("columns", [3, 7, 10, 16, 30], ids=lambda columns: f"{-(-columns // 4)} lanes")
+@pytest.mark.parametrize("haplotypes", [1, 3])
+def test_sub_warps_of_a_warp_have_reads_of_other_lengths(device, shape, columns, haplotypes):
+    """Some wait for others, the last have nothing to do, and a read has fewer row blocks than its haplotype lanes."""
+    sizes = [1, 60, 2, 33, 1, 17, 64, 5, 1, 1, 48, 3, 29]
+    rng = np.random.default_rng(14)
+    founder = rng.choice(BASES, 70)
+    reads = make_reads([mutated(rng, founder[:size], 0.02) for size in sizes], rng, base=(6, 12), indel=(20, 40))
+    texts = [mutated(rng, founder[:columns], 0.05)[:columns].tobytes() for _ in range(haplotypes * len(sizes))]
+    regions = Regions.from_counts([1] * len(sizes), [haplotypes] * len(sizes))
+    for precision in ("fp32", "fp64"):
+        work = Work(reads, Sequences.from_list(texts), regions)
+        together = skewed.run(work, device, precision, shape)
+        assert not together.unsafe.any()
+        assert_right(together, work, TOLERANCE[precision])
+        alone = [skewed.run(work.of(work.pairs_at([pair])), device, precision, shape).log10 for pair in range(0, len(work), 5)]
+        assert np.concatenate(alone).tobytes() == together.log10[::5].tobytes()
+
+
 def test_a_read_that_starts_again_elsewhere_is_not_lost(device, shape):
     """The best path for most rows runs off the haplotype's end; the one that wins in the end is far below it, hundreds of columns away."""
     rng = np.random.default_rng(3)

@@ -10,6 +10,7 @@
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // FROM_LANE(slot, value, source)  what the lane `source` gave
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+// UNIFORM(condition)    a condition that is the same in all lanes, in a form that tells the compiler so
 // GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
@@ -64,6 +65,7 @@ inline uint shuffle_32(uint value, int source) {
 #define END_EXCHANGE
 #define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value), 1u))
 #define ANY_LANE(condition) any_lane(condition)
+#define UNIFORM(condition) any_lane(condition)
 #define LARGEST_OF(value) largest_of(value)
 #define FIRST_LANES(value) first_lanes(value)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
@@ -118,6 +120,7 @@ inline double shuffle_64(double value, uint source) {
 #endif
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 #define ANY_LANE(condition) sub_group_any(condition)
+#define UNIFORM(condition) (condition)
 #define LARGEST_OF(value) sub_group_reduce_max(value)
 #define FIRST_LANES(value) sub_group_broadcast(value, 0u)
 #define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -158,6 +161,7 @@ inline int first_lanes(int value, int lane, __local int *flags) {
     return flags[0];
 }
 #define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
+#define UNIFORM(condition) (condition)
 #define LARGEST_OF(value) largest_of(value, lane, exchange_flags)
 #define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
 #define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -8,104 +8,162 @@
 // every lane is one block of ROWS rows behind its left neighbour, which hands over t and K at its last column. The mismatches of a
 // lane's columns are bits of a word a letter, so that the match is a predicate. A block has an even number of rows: then t and m, which
 // take each other's place every row, are back in their own registers and nothing has to be moved.
-// A lane that is through with its rows takes the next job while the lanes to its right still finish the last one: the pipeline never
-// drains. Jobs are taken from a counter, in order; every lane leaves the sum of its columns, which `finish` of pairhmm_prepare.cl adds up.
+// The W/S sub-warps of a warp are in phase: the warp draws as many jobs at a time from a counter, and they take the steps of the longest.
+// All lanes look up their jobs at once and leave in local memory what they will need; lane s of every sub-warp turns to its new job s
+// steps later, while the lanes to its right still finish the last one, so that the pipeline never drains. Then it leaves the sum of its
+// columns, too, which `finish` of pairhmm_prepare.cl adds up. A sub-warp with fewer rows than another waits before it begins.
+// Draws are at least S steps apart, so that a lane has two jobs to remember at most.
 //
 // Haplotypes of more columns than a warp holds, and long reads, take pairhmm_long.cl.
 //
 // rows: r, b, u, v of each row, reads padded at the front to whole READ_BLOCKs, the first READ_BLOCK is one of zeros. The low 4 bits of r
-// are the letter's code (LETTERS letters, then N, which is the padding's, too). masks: LETTERS words a lane of a haplotype, bit k set
-// where column k is another letter and no N.
+// are the letter's code (LETTERS letters, then N, which is the padding's, too). masks: LETTERS words a lane of a haplotype,
+// COLUMN_BIT(k) set where column k is another letter and no N.
 // groups: S, first job, last job + 1, first partial sum. reads: first block, blocks, rows of padding, 0.
 // haplotypes: first lane's masks, length. t[0,j] = starts[read] * scale / length.
 
 #include "pairhmm_step.cl"
 
+#define WAITING ROWS // row of zeros
+
 typedef int2 job_type; // read, haplotype
+
+// What a lane keeps of a job, as long as it may need it: masks by letter, those of N, and this.
+enum { FIRST_ROW = LETTERS + 1, WAIT, STEPS, VALID, SUM, BEGIN, WORDS = BEGIN + sizeof(real) / sizeof(uint) };
+// What it keeps of a group: what is drawn is relative to these.
+enum { A_DRAW = 2 * WORDS, JOB, END, SUMS, ALL_WORDS };
+
+inline void keep(__local uint *word, real value) {
+#ifdef FP64
+    const uint2 halves = as_uint2(value);
+    word[0] = halves.x;
+    word[LANES] = halves.y;
+#else
+    *word = as_uint(value);
+#endif
+}
+inline real kept(__local const uint *word) {
+#ifdef FP64
+    return as_double((uint2)(word[0], word[LANES]));
+#else
+    return as_float(*word);
+#endif
+}
 
 __kernel GROUP_OF_WARPS
 void skewed(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap, const real scale,
             __global const uint *restrict masks, __global const job_type *restrict jobs, __global const uint4 *restrict reads,
             __global const uint2 *restrict haplotypes, __global const real *restrict starts, __global const int4 *restrict groups,
             const int group_count, volatile __global int *next_job, __global real *partials) {
-    __local uint table[(LETTERS + 1) * LANES];
+    __local uint table[ALL_WORDS * LANES]; // a column a lane
     EXCHANGE_STORAGE
     const int lane = get_local_id(0) % W;
-    __local uint *const own = table + get_local_id(0);
-    own[LETTERS * LANES] = 0u;
+    __local uint *const words = table + get_local_id(0);
+    words[LETTERS * LANES] = words[(WORDS + LETTERS) * LANES] = 0u;
 
     for (int g = 0; g < group_count; ++g) {
-        const int4 group = groups[g];
-        const int S = group.x, end = group.z;
-        const int sub = lane % S;
+        const int S = groups[g].x, sub = lane % S;
+        words[A_DRAW * LANES] = W / S;
+        words[JOB * LANES] = lane < W / S * S ? groups[g].y + lane / S : groups[g].z; // lanes that fill no sub-warp stay idle
+        words[END * LANES] = groups[g].z - groups[g].y;
+        words[SUMS * LANES] = groups[g].w + lane;
+        words[SUM * LANES] = NONE;
         real t[N], J[N], m[N], t_out[ROWS], K_out[ROWS];
         real t_left = 0;
 #pragma unroll
         for (int k = 0; k < N; ++k) t[k] = J[k] = m[k] = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) t_out[r] = K_out[r] = 0;
-        int job = lane < (W / S) * S ? NONE : end; // lanes that fill no sub-warp stay idle
-        int left = job == NONE ? sub : FOREVER;
-        uint block = 0, stride = 0, valid = 0;
+        int row = 0, stride = 0;
         real4 next = rows[0]; // parameters of the row to come, fetched a row ahead
+        __local uint *own = words;
+        int turn = -sub; // how many steps are left when the lane turns to another job
 
-        int busy = 1;
-        while (busy) {
-            BEGIN_EXCHANGE
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
-            GIVE_INT(0, job)
-            END_EXCHANGE
-            const int job_left = INT_FROM_LEFT(0, job);
-            real t_in[ROWS], K[ROWS];
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                const real t_got = FROM_LEFT(r, t_out[r]), K_got = FROM_LEFT(ROWS + r, K_out[r]);
-                t_in[r] = sub ? t_got : 0;
-                K[r] = sub ? K_got : 0;
+        for (bool more = true; more;) {
+            int drawn = 0;
+            if (lane == 0) drawn = atomic_add(next_job + g, (int)words[A_DRAW * LANES]);
+            drawn = FIRST_LANES(drawn);
+            more = drawn < (int)words[END * LANES];
+            const int job = (int)words[JOB * LANES] + drawn;
+            __local uint *const found = own == words ? words + WORDS * LANES : words;
+            int needed = 0;
+            found[FIRST_ROW * LANES] = 0u;
+            found[SUM * LANES] = NONE;
+            keep(found + BEGIN * LANES, 0);
+            if (job < groups[g].z) {
+                const job_type what = jobs[job];
+                const uint4 read = reads[what.x];
+                const uint2 haplotype = haplotypes[what.y];
+                copy_masks(found, masks + (size_t)(haplotype.x + sub) * LETTERS);
+                found[FIRST_ROW * LANES] = read.x * READ_BLOCK + read.z;
+                keep(found + BEGIN * LANES, start_value(starts[what.x], scale, haplotype.y));
+                found[VALID * LANES] = valid_columns(haplotype.y, sub);
+                found[SUM * LANES] = words[SUMS * LANES] + drawn * S;
+                needed = (read.y * READ_BLOCK - read.z + ROWS - 1) / ROWS;
             }
+            int left = max(LARGEST_OF(needed), S);
+            found[WAIT * LANES] = needed ? left - needed : 0;
+            found[STEPS * LANES] = needed ? needed : left;
+            turn += left;
 
-            if (left == 0) { // through with a job, or about to take the first
-                if (job >= 0) partials[group.w + (job - group.y) * S + sub] = sum_of(t, valid);
-                job = sub ? job_left : group.y + atomic_inc(next_job + g);
-                block = stride = 0;
-                left = FOREVER;
-                next = rows[0];
-                if (job >= 0 && job < end) {
-                    const job_type what = jobs[job];
-                    const uint4 read = reads[what.x];
-                    const uint2 haplotype = haplotypes[what.y];
-                    valid = valid_columns(haplotype.y, sub);
-                    copy_masks(own, masks + (size_t)(haplotype.x + sub) * LETTERS);
-                    const real begin = start_value(starts[what.x], scale, haplotype.y);
-                    begin_state(t, J, m, begin);
-                    const uint padding = read.z % ROWS;
+            do {
+                BEGIN_EXCHANGE
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
+                END_EXCHANGE
+                real t_in[ROWS], K[ROWS];
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    const real t_got = FROM_LEFT(r, t_out[r]), K_got = FROM_LEFT(ROWS + r, K_out[r]);
+                    t_in[r] = sub ? t_got : 0;
+                    K[r] = sub ? K_got : 0;
+                }
+
+                if (left == turn) {
+                    __local uint *const last = own;
+                    const bool through = row != WAITING;
+                    if (through) {
+                        own = own == words ? words + WORDS * LANES : words;
+                        turn -= own[WAIT * LANES];
+                    }
+                    const bool begins = left == turn;
+                    const uint first = begins ? own[FIRST_ROW * LANES] : WAITING;
+                    turn -= begins ? own[STEPS * LANES] : 0;
+                    row = first / ROWS * ROWS;
+                    stride = first > WAITING ? ROWS : 0;
+                    next = rows[row];
+                    if (through && (int)last[SUM * LANES] >= 0) {
+                        const uint valid = last[VALID * LANES];
+                        const real sum = sum_of(t, valid);
+                        partials[last[SUM * LANES]] = sum;
+                        if (valid != ALL_COLUMNS || !(sum < LARGEST)) {
+                            last[SUM * LANES] = NONE; // a store: the compiler would make selections of the branch, for every start
+#pragma unroll
+                            for (int k = 0; k < N; ++k) J[k] = m[k] = 0;
+                        }
+                    }
+                    const real begin = kept(own + BEGIN * LANES);
+#pragma unroll
+                    for (int k = 0; k < N; ++k) t[k] = begin;
                     t_left = begin;
 #pragma unroll
-                    for (int r = 0; r < ROWS; ++r) if (!sub && r < padding) t_in[r] = begin; // row 0 for the first row
-                    block = (read.x * READ_BLOCK + read.z) / ROWS;
-                    left = (read.y * READ_BLOCK - read.z + padding) / ROWS;
-                    stride = 1;
-                    next = rows[(size_t)block * ROWS];
+                    for (int r = 0; r < ROWS; ++r) if (!sub && r < first % ROWS) t_in[r] = begin; // row 0 for the first row
                 }
-            }
 
 #pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                const real4 p = next;
-                const size_t row = (size_t)block * ROWS + r;
-                next = rows[r + 1 < ROWS ? row + 1 : row + 1 + (stride ? 0 : -ROWS)];
+                for (int r = 0; r < ROWS; ++r) {
+                    const real4 p = next;
 #ifdef PER_ROW_GAP
-                const real ii = row_gaps[row];
+                    const real ii = row_gaps[row + r]; 
 #else
-                const real ii = gap;
+                    const real ii = gap;
 #endif
-                K_out[r] = compute_row(t, J, m, &t_left, t_in[r], K[r], p, ii, own[CODE(p.x) * LANES]);
-                t_out[r] = t[N - 1];
-            }
-            block += stride;
-            --left;
-            busy = ANY_LANE(job < end);
+                    if (r + 1 == ROWS) row += stride;
+                    next = rows[row + (r + 1) % ROWS];
+                    K_out[r] = compute_row(t, J, m, &t_left, t_in[r], K[r], p, ii, own[CODE(p.x) * LANES]);
+                    t_out[r] = t[N - 1];
+                }
+            } while (UNIFORM(--left > 0));
         }
     }
 }

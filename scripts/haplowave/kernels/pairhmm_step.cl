@@ -22,8 +22,13 @@ inline uint valid_columns(int haplotype_length, int first_lane) {
 // Sum of the columns that count, at the end of a job.
 inline real sum_of(const real *t, uint valid) {
     real sum = 0;
+    if (valid == ALL_COLUMNS) { // as of most lanes
 #pragma unroll
-    for (int k = 0; k < N; ++k) if (valid & (1u << k)) sum += t[k];
+        for (int k = 0; k < N; ++k) sum += t[k];
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; ++k) if (valid & (1u << k)) sum += t[k];
+    }
     return sum;
 }
 
