@@ -11,6 +11,7 @@
 // FROM_LANE(slot, value, source)  what the lane `source` gave
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
 // UNIFORM(condition)    a condition that is the same in all lanes, in a form that tells the compiler so
+// FETCH_AHEAD(pointer)  brings a line of global memory near, without waiting for it; nothing where that is not sure to be possible
 // GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
@@ -68,6 +69,7 @@ inline uint shuffle_32(uint value, int source) {
 #define UNIFORM(condition) any_lane(condition)
 #define LARGEST_OF(value) largest_of(value)
 #define FIRST_LANES(value) first_lanes(value)
+#define FETCH_AHEAD(pointer) asm volatile("prefetch.global.L1 [%0];" : : "l"(pointer));
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
 #ifdef FP64
 inline double shuffle_up_64(double value, uint offset) {
@@ -123,6 +125,7 @@ inline double shuffle_64(double value, uint source) {
 #define UNIFORM(condition) (condition)
 #define LARGEST_OF(value) sub_group_reduce_max(value)
 #define FIRST_LANES(value) sub_group_broadcast(value, 0u)
+#define FETCH_AHEAD(pointer)
 #define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
 #else
@@ -164,6 +167,7 @@ inline int first_lanes(int value, int lane, __local int *flags) {
 #define UNIFORM(condition) (condition)
 #define LARGEST_OF(value) largest_of(value, lane, exchange_flags)
 #define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
+#define FETCH_AHEAD(pointer)
 #define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
 #endif

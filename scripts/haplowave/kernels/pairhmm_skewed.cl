@@ -29,9 +29,9 @@
 typedef int2 job_type; // read, haplotype
 
 // What a lane keeps of a job, as long as it may need it: masks by letter, those of N, and this.
-enum { FIRST_ROW = LETTERS + 1, WAIT, STEPS, VALID, SUM, BEGIN, WORDS = BEGIN + sizeof(real) / sizeof(uint) };
-// What it keeps of a group: what is drawn is relative to these.
-enum { A_DRAW = 2 * WORDS, JOB, END, SUMS, ALL_WORDS };
+enum { FIRST_ROW = LETTERS + 1, WAIT, STEPS, VALID, SUM, BEGIN, OF_JOB = BEGIN + sizeof(real) / sizeof(uint) };
+// What it keeps of a group, beside both jobs: what is drawn is relative to these.
+enum { A_DRAW = OF_JOB, JOB, END, SUMS, BEGUN, TO_OTHER, WORDS };
 
 inline void keep(__local uint *word, real value) {
 #ifdef FP64
@@ -55,19 +55,25 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
             __global const uint *restrict masks, __global const job_type *restrict jobs, __global const uint4 *restrict reads,
             __global const uint2 *restrict haplotypes, __global const real *restrict starts, __global const int4 *restrict groups,
             const int group_count, volatile __global int *next_job, __global real *partials) {
-    __local uint table[ALL_WORDS * LANES]; // a column a lane
+    __local uint table[2 * WORDS * LANES]; // a column a lane
     EXCHANGE_STORAGE
     const int lane = get_local_id(0) % W;
-    __local uint *const words = table + get_local_id(0);
-    words[LETTERS * LANES] = words[(WORDS + LETTERS) * LANES] = 0u;
+    __local uint *own = table + get_local_id(0);
+    own[LETTERS * LANES] = own[(WORDS + LETTERS) * LANES] = 0u;
+    own[TO_OTHER * LANES] = WORDS * LANES;
+    own[(WORDS + TO_OTHER) * LANES] = -WORDS * LANES;
 
     for (int g = 0; g < group_count; ++g) {
         const int S = groups[g].x, sub = lane % S;
-        words[A_DRAW * LANES] = W / S;
-        words[JOB * LANES] = lane < W / S * S ? groups[g].y + lane / S : groups[g].z; // lanes that fill no sub-warp stay idle
-        words[END * LANES] = groups[g].z - groups[g].y;
-        words[SUMS * LANES] = groups[g].w + lane;
-        words[SUM * LANES] = NONE;
+        for (int slot = 0; slot < 2; ++slot) {
+            own[A_DRAW * LANES] = W / S;
+            own[JOB * LANES] = lane < W / S * S ? groups[g].y + lane / S : groups[g].z; // lanes that fill no sub-warp stay idle
+            own[END * LANES] = groups[g].z - groups[g].y;
+            own[SUMS * LANES] = groups[g].w + lane;
+            own[SUM * LANES] = NONE;
+            own[BEGUN * LANES] = slot;
+            own += (int)own[TO_OTHER * LANES];
+        }
         real t[N], J[N], m[N], t_out[ROWS], K_out[ROWS];
         real t_left = 0;
 #pragma unroll
@@ -76,16 +82,17 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         for (int r = 0; r < ROWS; ++r) t_out[r] = K_out[r] = 0;
         int row = 0, stride = 0;
         real4 next = rows[0]; // parameters of the row to come, fetched a row ahead
-        __local uint *own = words;
         int turn = -sub; // how many steps are left when the lane turns to another job
 
         for (bool more = true; more;) {
             int drawn = 0;
-            if (lane == 0) drawn = atomic_add(next_job + g, (int)words[A_DRAW * LANES]);
+            if (lane == 0) drawn = atomic_add(next_job + g, (int)own[A_DRAW * LANES]);
             drawn = FIRST_LANES(drawn);
-            more = drawn < (int)words[END * LANES];
-            const int job = (int)words[JOB * LANES] + drawn;
-            __local uint *const found = own == words ? words + WORDS * LANES : words;
+            more = drawn < (int)own[END * LANES];
+            if (!UNIFORM(more || own[BEGUN * LANES])) break;
+            own[BEGUN * LANES] = 1u;
+            const int job = (int)own[JOB * LANES] + drawn;
+            __local uint *const found = own + (int)own[TO_OTHER * LANES];
             int needed = 0;
             found[FIRST_ROW * LANES] = 0u;
             found[SUM * LANES] = NONE;
@@ -98,7 +105,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                 found[FIRST_ROW * LANES] = read.x * READ_BLOCK + read.z;
                 keep(found + BEGIN * LANES, start_value(starts[what.x], scale, haplotype.y));
                 found[VALID * LANES] = valid_columns(haplotype.y, sub);
-                found[SUM * LANES] = words[SUMS * LANES] + drawn * S;
+                found[SUM * LANES] = own[SUMS * LANES] + drawn * S;
+                FETCH_AHEAD(rows + (size_t)(read.x + min((uint)sub, read.y - 1)) * READ_BLOCK)
                 needed = (read.y * READ_BLOCK - read.z + ROWS - 1) / ROWS;
             }
             int left = max(LARGEST_OF(needed), S);
@@ -123,7 +131,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     __local uint *const last = own;
                     const bool through = row != WAITING;
                     if (through) {
-                        own = own == words ? words + WORDS * LANES : words;
+                        own += (int)own[TO_OTHER * LANES];
                         turn -= own[WAIT * LANES];
                     }
                     const bool begins = left == turn;
