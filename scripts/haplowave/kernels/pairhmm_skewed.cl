@@ -24,13 +24,13 @@
 
 #include "pairhmm_step.cl"
 
-#define WAITING ROWS // row of zeros
+#define WAITING ROWS // the row, of zeros, of lanes that wait to begin
 
 typedef int2 job_type; // read, haplotype
 
 // What a lane keeps of a job, as long as it may need it: masks by letter, those of N, and this.
 enum { FIRST_ROW = LETTERS + 1, WAIT, STEPS, VALID, SUM, BEGIN, OF_JOB = BEGIN + sizeof(real) / sizeof(uint) };
-// What it keeps of a group, beside both jobs: what is drawn is relative to these.
+// What it keeps of a group, beside each job: what is drawn is relative to these. TO_OTHER: distance to the other job's words.
 enum { A_DRAW = OF_JOB, JOB, END, SUMS, BEGUN, TO_OTHER, WORDS };
 
 inline void keep(__local uint *word, real value) {
@@ -129,7 +129,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 
                 if (left == turn) {
                     __local uint *const last = own;
-                    const bool through = row != WAITING;
+                    const bool through = row != WAITING; // with a job, or with having none
                     if (through) {
                         own += (int)own[TO_OTHER * LANES];
                         turn -= own[WAIT * LANES];
@@ -144,8 +144,10 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                         const uint valid = last[VALID * LANES];
                         const real sum = sum_of(t, valid);
                         partials[last[SUM * LANES]] = sum;
+                        // J and m may stay, for b and u of a read's first rows are 0, unless they are no numbers: then the sum is none,
+                        // too, if it is of all columns. The store keeps the compiler from making selections, in every start, of this.
                         if (valid != ALL_COLUMNS || !(sum < LARGEST)) {
-                            last[SUM * LANES] = NONE; // a store: the compiler would make selections of the branch, for every start
+                            last[SUM * LANES] = NONE;
 #pragma unroll
                             for (int k = 0; k < N; ++k) J[k] = m[k] = 0;
                         }
@@ -162,7 +164,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                 for (int r = 0; r < ROWS; ++r) {
                     const real4 p = next;
 #ifdef PER_ROW_GAP
-                    const real ii = row_gaps[row + r]; 
+                    const real ii = row_gaps[row + r];
 #else
                     const real ii = gap;
 #endif
