@@ -72,7 +72,9 @@ class _RowwiseRunner(Runner):
         sums, log10s = chunk.empty(partials, self.real), chunk.empty(len(pairs), self.wide)
         arguments = (*inputs, *self.prepare_masks(columns, masks, doubts, chunk), jobs, group_buffer, np.int32(len(groups)), scale)
         arguments += (chunk.empty(2 * int(border_offsets[-1]), self.real), offsets, sums, doubts)
-        chunk.run(self.kernel("pairhmm_rowwise.cl", "rowwise", self.shape(columns)), *self.grid(groups, self.settings.warps), *arguments)
+        warps = self.settings.warps
+        grid = self.grid(groups, warps, self.settings.groups_a_unit * warps)
+        chunk.run(self.kernel("pairhmm_rowwise.cl", "rowwise", self.shape(columns)), *grid, *arguments)
         rest = (sums, doubts, jobs, doubts, targets), (group_buffer, len(groups)), (scales, log10s)
         self.finish(chunk, len(pairs), *rest)
         return Flight(chunk, log10s, doubts, self.wide)

@@ -12,7 +12,7 @@ from haplowave.pairhmm.model import ALWAYS_REGULAR, Tables, tables
 from haplowave.pairhmm.skewed_inputs import DOUBTS, READ_BLOCK, HaplotypeInputs, LongInputs, ReadInputs, UnitInputs
 from haplowave.pairhmm.skewed_pack import Packed
 from haplowave.pairhmm.trie_device import ShortPairs
-from haplowave.pairhmm.tuning import Settings, exchange_variant, options
+from haplowave.pairhmm.tuning import Settings, exchange_variant, options, warps_at_once
 
 LETTERS = b"ACGT"
 SCALE_LOG2 = {("fp32", False): 100, ("fp64", False): 980, ("fp32", True): 90, ("fp64", True): 900}
@@ -103,11 +103,11 @@ class Runner:
         chunk.run(self.prepare("prepare_masks"), inputs.count * _ITEMS, _ITEMS, *arguments)
         return outputs
 
-    def grid(self, groups: np.ndarray, a_group: int) -> tuple[int, int]:
-        """(work-items, work-group size), `a_group` warps each: as many warps as the device holds, or fewer where there are fewer jobs."""
+    def grid(self, groups: np.ndarray, a_group: int, a_unit: int) -> tuple[int, int]:
+        """(work-items, work-group size), `a_group` warps each: `a_unit` warps a compute unit, or fewer where there are fewer jobs."""
         a_warp = self.settings.warp // groups[:, 0]
         warps = int((-(-(groups[:, 2] - groups[:, 1]) // a_warp)).max())
-        most = self.device.compute_units * self.settings.groups_a_unit * self.settings.warps // a_group
+        most = self.device.compute_units * a_unit // a_group
         work_groups = max(1, min(most, -(-warps // a_group)))
         size = self.settings.warp * a_group
         return work_groups * size, size
@@ -247,7 +247,8 @@ class _Launching:
         defines |= {"PER_ROW_GAP": 1} if self.packed.reads.gap is None else {}
         file = "pairhmm_long.cl" if long else "pairhmm_skewed.cl"
         kernel = runner.kernel(file, "skewed", defines, options(settings, precision, long))
-        return self.chunk.run(kernel, *runner.grid(groups, defines["WARPS"]), *inputs, *outputs, **self._fork())
+        a_unit = settings.groups_a_unit * settings.warps if long else warps_at_once(settings, precision)
+        return self.chunk.run(kernel, *runner.grid(groups, defines["WARPS"], a_unit), *inputs, *outputs, **self._fork())
 
     def _fork(self) -> dict:
         """For Chunk.run: the next queue, after what prepares."""
