@@ -12,7 +12,7 @@ from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads, Sequences
 
-_COLUMNS = (8, 12, 13, 16, 20, 21, 24, 25, 26, 27, 28, 30, 32)
+_COLUMNS = (8, 12, 13, 16, 18, 20, 21, 24, 25, 26, 27, 28, 30, 32)
 _BLOCKS = (2, 4)
 _READS, _HAPLOTYPES = 64, 8  # of a region
 _WORTH = 0.85  # a number of columns below this share of the best rate is not kept
