@@ -1,5 +1,5 @@
 // One-lane exchange inside a warp of W work-items, in four variants; the host defines exactly one of
-//   VARIANT_NVIDIA   inline PTX, W = 32
+//   VARIANT_NVIDIA   inline PTX, W = 32; with SM_80 that of compute capability 8.0
 //   VARIANT_KHR      cl_khr_subgroup_shuffle_relative and cl_khr_subgroups, W = the sub-group's size
 //   VARIANT_INTEL    cl_intel_subgroups, W = the sub-group's size
 //   VARIANT_LOCAL    local memory and barriers: W = the work-group's size, every device runs it
@@ -11,6 +11,7 @@
 // FROM_LANE(slot, value, source)  what the lane `source` gave
 // ANY_LANE(condition)   true for all lanes when the condition holds for one of them
 // GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
+// copy_row(to, from)    copies from global to local memory; the copy is there after COPIES_LANDED and WARP_BARRIER
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
 #define LANES (W * WARPS)
@@ -43,6 +44,21 @@ inline int first_lanes(int value) {
     asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(result) : "r"(value));
     return result;
 }
+#ifdef SM_80
+inline int largest_of(int value) {
+    int result;
+    asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(result) : "r"(value));
+    return result;
+}
+inline void copy_row(__local real4 *to, __global const real4 *from) { // past the registers
+    const uint local_to = (uint)(size_t)to;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" : : "r"(local_to), "l"(from) : "memory");
+#ifdef FP64
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" : : "r"(local_to + 16), "l"((__global const real *)from + 2) : "memory");
+#endif
+}
+#define COPIES_LANDED asm volatile("cp.async.wait_all;" : : : "memory");
+#else
 inline int largest_of(int value) {
 #pragma unroll
     for (uint distance = W / 2; distance; distance /= 2) {
@@ -52,6 +68,7 @@ inline int largest_of(int value) {
     }
     return value;
 }
+#endif
 inline uint shuffle_32(uint value, int source) {
     uint result;
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(result) : "r"(value), "r"(source));
@@ -162,4 +179,9 @@ inline int first_lanes(int value, int lane, __local int *flags) {
 #define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
 #define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
+#endif
+
+#ifndef COPIES_LANDED
+inline void copy_row(__local real4 *to, __global const real4 *from) { *to = *from; }
+#define COPIES_LANDED
 #endif
