@@ -2,7 +2,7 @@
 //
 // A border is a record a block of rows and an exponent: t of two rows and K of the same, and so on. The strip to the left writes them,
 // the strip to the right reads them, perhaps at the same time. No number is negative, so that its sign says which strip wrote it: its
-// bit is the lowest of the strip's number, and so is the lowest bit of the exponent's word. The host fills the buffers with ones, as if
+// bit is the lowest of the strip's number, and so is the uppermost bit of the exponent's word. The host fills the buffers with ones, as if
 // strip -1 had been there. A reader looks at the numbers until all have the right sign, and no fence is needed for them.
 //
 // The sign tells the strip to the left from the one before it, but not from the one before that. The numbers of the latter are gone: the
@@ -10,6 +10,7 @@
 // by `progress` for the first block, and then looks at less than W blocks that follow those that it has.
 
 #define RECORDS (ROWS / 2) // of a block
+#define POWER_OF(word) ((int)((uint)(word) << 1) >> 1) // the exponent
 #ifdef FP64
 #define SIGN_OF(x) ((int)(as_ulong(x) >> 32))
 inline real with_sign(real x, uint sign) { return as_double((as_ulong(x) & 0x7ffffffffffffffful) | (ulong)sign << 32); }
@@ -68,7 +69,7 @@ inline void leave_border(__global real4 *borders, volatile __global int *border_
     record.z = with_sign(record.z, sign);
     record.w = with_sign(record.w, sign);
     leave_record(borders + (block * RECORDS + r), record);
-    if (r == RECORDS - 1) leave(border_exponents + block, exponent << 1 | bit);
+    if (r == RECORDS - 1) leave(border_exponents + block, (exponent & 0x7fffffff) | sign);
 }
 
 // Fetches record lane + f*W of `count` as fetched[f] with its exponent's word, from block `from` on.
@@ -84,7 +85,7 @@ inline void fetch_border(real4 *fetched, int *words, __global const real4 *borde
     }
 }
 
-// Whether one of them is not yet that of a strip with this lowest bit.
+// Negative where one of them is not yet that of a strip with this lowest bit.
 inline int is_old(const real4 *fetched, const int *words, uint count, int bit, int lane) {
     const int sign = bit << 31;
     int old = 0;
@@ -92,7 +93,7 @@ inline int is_old(const real4 *fetched, const int *words, uint count, int bit, i
     for (int f = 0; f < FETCHED; ++f) {
         const real4 of = fetched[f];
         const int numbers = (SIGN_OF(of.x) ^ sign) | (SIGN_OF(of.y) ^ sign) | (SIGN_OF(of.z) ^ sign) | (SIGN_OF(of.w) ^ sign);
-        if (lane + f * W < count) old |= numbers | (words[f] << 31 ^ sign);
+        if (lane + f * W < count) old |= numbers | (words[f] ^ sign);
     }
-    return old < 0;
+    return old;
 }

@@ -9,7 +9,7 @@
 // FROM_LEFT_BY(value, n) the same from n lanes to the left (not VARIANT_LOCAL)
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // FROM_LANE(slot, value, source)  what the lane `source` gave
-// ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+// ANY_LANE(condition)   true for all lanes when the condition holds for one of them; ANY_NEGATIVE(value) when its int is negative
 // GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
 // copy_row(to, from)    copies from global to local memory; the copy is there after COPIES_LANDED and WARP_BARRIER
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
@@ -37,6 +37,12 @@ inline uint any_lane(int condition) {
     uint result;
     asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }"
                  : "=r"(result) : "r"(condition));
+    return result;
+}
+inline uint any_negative(int value) {
+    uint result;
+    asm volatile("{ .reg .pred p, q; setp.lt.s32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(result) : "r"(value));
     return result;
 }
 inline int first_lanes(int value) {
@@ -81,6 +87,7 @@ inline uint shuffle_32(uint value, int source) {
 #define END_EXCHANGE
 #define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value), 1u))
 #define ANY_LANE(condition) any_lane(condition)
+#define ANY_NEGATIVE(value) any_negative(value)
 #define LARGEST_OF(value) largest_of(value)
 #define FIRST_LANES(value) first_lanes(value)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" : : : "memory");
@@ -135,6 +142,7 @@ inline double shuffle_64(double value, uint source) {
 #endif
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 #define ANY_LANE(condition) sub_group_any(condition)
+#define ANY_NEGATIVE(value) sub_group_any((value) < 0)
 #define LARGEST_OF(value) sub_group_reduce_max(value)
 #define FIRST_LANES(value) sub_group_broadcast(value, 0u)
 #define WARP_BARRIER sub_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -175,6 +183,7 @@ inline int first_lanes(int value, int lane, __local int *flags) {
     return flags[0];
 }
 #define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
+#define ANY_NEGATIVE(value) any_lane((value) < 0, lane, exchange_flags)
 #define LARGEST_OF(value) largest_of(value, lane, exchange_flags)
 #define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
 #define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

@@ -22,6 +22,8 @@
 
 #define IDLE (-2)               // a job of a few blocks of nothing
 #define EMPTY (-(1 << 30))      // exponent of zero
+#define NEVER (1 << 30)          // blocks
+#define NOWHERE (-(1 << 30))    // no row or block, and none either that many further on
 #ifdef FP64
 #define STEPS (32 / ROWS) // most blocks between two looks; the host may ask for fewer
 #else
@@ -51,7 +53,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
     __local real gap_streams[WARPS][SUB_WARPS][ROWS * KEPT];
 #endif
     __local int rings[WARPS][2 * W];
-    __local int4 heads[WARPS][SUB_WARPS]; // the first lane's: blocks until the next look, first row or NONE, block of the border or NONE, its bit
+    __local int4 heads[WARPS][SUB_WARPS]; // the first lane's: blocks until the next look, first row, block of the border, its bit
     __local int pending_of[WARPS][SUB_WARPS]; // a job that is drawn but not begun
     // the last lane's: next block of its border or NONE, first step that is not written, exponent, and twice where the record of step 0 would
     // be in `stream` plus the lowest bit of the strip's number
@@ -81,7 +83,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
     for (int r = 0; r < ROWS; ++r) t_out[r] = K_out[r] = 0;
     own[LETTERS * LANES] = 0u;
     *held = (int4)(NONE, EMPTY, 0, 0);
-    *head = (int4)(0, NONE, NONE, 0);
+    *head = (int4)(0, NOWHERE, NOWHERE, 0);
     *pending = NONE;
     *tail = (int4)(NONE, 0, 0, 0);
     for (int i = sub; i < PLANES * KEPT; i += S) stream[i] = (real4)(0);
@@ -99,13 +101,13 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         int4 now;
         if (!sub) {
             now = *head;
-            if (now.y >= 0) now.y += now.x * ROWS;
-            if (now.z >= 0) now.z += now.x;
+            now.y += now.x * ROWS;
+            now.z += now.x;
             int coming = left;
             if (left == 0) {
                 int drawn = *pending;
                 *pending = NONE;
-                now.y = now.z = NONE;
+                now.y = now.z = NOWHERE;
                 if (drawn == NONE) {
                     drawn = group.y + atomic_inc(next_job + which);
                     if (drawn < end && held->x >= 0) {
@@ -193,14 +195,14 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #if STRIPS
         int waiting = 1;
         while (waiting) {
-            waiting = ANY_LANE(is_old(fetched, words, records, now.w, lane));
+            waiting = ANY_NEGATIVE(is_old(fetched, words, records, now.w, lane));
             if (waiting) fetch_border(fetched, words, borders, border_exponents, now.z, records, lane);
         }
 #pragma unroll
         for (int f = 0; f < FETCHED; ++f) {
             const real4 of = fabs(fetched[f]);
             const real largest = fmax(fmax(of.x, of.y), fmax(of.z, of.w));
-            if (largest > 0) coming_in = max(coming_in, (words[f] >> 1) + exponent_of(largest));
+            if (largest > 0) coming_in = max(coming_in, POWER_OF(words[f]) + exponent_of(largest));
         }
         coming_in = LARGEST_OF(coming_in);
 #endif
@@ -208,7 +210,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         int shift = 0, difference;
         if (active && target > EMPTY / 2) {
             shift = TOP - (target - exponent);
-            if (abs(shift) <= SLACK) shift = 0;
+            if ((uint)(shift + SLACK) <= 2 * SLACK) shift = 0;
         }
         int uneven = 1;
         while (uneven) {
@@ -237,7 +239,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         for (int f = 0; f < FETCHED; ++f) {
             const uint i = lane + f * W, slot = (at + sub + i / RECORDS) & (SLOTS - 1);
             if (i < (uint)steps * RECORDS) {
-                const real4 record = now.z >= 0 ? scaled(fabs(fetched[f]), (words[f] >> 1) - (coming_in - TOP)) : (real4)(0);
+                const real4 record = now.z >= 0 ? scaled(fabs(fetched[f]), POWER_OF(words[f]) - (coming_in - TOP)) : (real4)(0);
                 stream[(ROWS + i % RECORDS) * KEPT + slot] = record;
                 if (slot < STEPS) stream[(ROWS + i % RECORDS) * KEPT + slot + SLOTS] = record;
             }
@@ -256,6 +258,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #ifdef PER_ROW_GAP
         __local const real *gap_at = gap_stream + at;
 #endif
+        int change = left + STEPS - steps; // the step before which the lane changes jobs
+        real4 next = row_at[0]; // parameters of the row to come, read a row ahead
         for (int s = STEPS - steps; s < STEPS; ++s) {
             BEGIN_EXCHANGE
 #pragma unroll
@@ -281,7 +285,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     K[r + 1] = record.w;
                 }
             }
-            if (left == 0) { // through with a job, or about to take the first
+            if (s == change) { // through with a job, or about to take the first
                 int4 mine = *held;
                 if (mine.x >= 0) {
 #if STRIPS
@@ -299,7 +303,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #endif
                 }
                 mine = (int4)(ring[mine.w], EMPTY, 0, mine.w + 1 == 2 * S ? 0 : mine.w + 1);
-                left = mine.x == IDLE ? S : FOREVER;
+                int blocks = mine.x == IDLE ? S : NEVER;
                 real start = 0;
                 if (sub && s > STEPS - head->x) factor = 1; // then the left neighbour, too, has begun since the exponents were looked at
                 int border_out = NONE, bit = 0;
@@ -314,15 +318,17 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     const uint padding = read.z % ROWS;
 #pragma unroll
                     for (int r = 0; r < ROWS; ++r) if (!first_lane && r < padding) t_in[r] = start; // row 0 for the first row
-                    left = (read.y * READ_BLOCK - read.z + padding) / ROWS;
+                    blocks = (read.y * READ_BLOCK - read.z + padding) / ROWS;
                     mine.y = 0;
                     bit = what.z & 1;
                     if ((int)haplotype.y > (what.z + 1) * S * N) border_out = border_offsets[mine.x] * (READ_BLOCK / ROWS);
                 }
+                change = s + blocks;
                 *held = mine;
 #if STRIPS
                 if (lane == W - 1) *tail = (int4)(border_out, s, mine.y, (tail->w & ~1) | bit);
 #endif
+                start = JOINED(start);
                 begin_state(t, J, m, start);
                 t_left = start;
 #ifdef PER_ROW_GAP
@@ -331,13 +337,14 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
             }
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) {
-                const real4 p = row_at[r * KEPT];
+                const real4 p = next;
+                next = row_at[r + 1 < ROWS ? (r + 1) * KEPT : 1];
 #ifdef PER_ROW_GAP
                 const real ii = gap_at[r * KEPT];
 #else
                 const real ii = gap;
 #endif
-                K_out[r] = compute_row(t, J, m, &t_left, t_in[r] * factor, K[r] * factor, p, ii, own[CODE(p.x) * LANES]);
+                K_out[r] = compute_row(t, J, m, &t_left, t_in[r] * factor, K[r] * factor, p, ii, mask_of(own, p.x));
                 t_out[r] = t[N - 1];
             }
 #ifdef PER_ROW_GAP
@@ -350,12 +357,12 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     row_at[(ROWS + r / 2) * KEPT] = (real4)(t_out[r], t_out[r + 1], K_out[r], K_out[r + 1]);
             }
 #endif
-            --left;
             ++row_at;
 #ifdef PER_ROW_GAP
             ++gap_at;
 #endif
         }
+        left = change - STEPS;
         at = (uint)(row_at - stream) & (SLOTS - 1);
 
         // The border of the warp's last lane.
