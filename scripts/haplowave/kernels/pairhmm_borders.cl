@@ -61,39 +61,34 @@ inline real4 peek_record(__global const real4 *address) { return *(volatile __gl
 inline void leave_record(__global real4 *address, real4 record) { *(volatile __global real4 *)address = record; }
 #endif
 
-// Writes block `block` of the border of a strip with this lowest bit; record `r` of it, the exponent with the last record.
-inline void leave_border(__global real4 *borders, volatile __global int *border_exponents, uint block, uint r, real4 record, int exponent, int bit) {
+// Writes block `block` of the border of a strip with this lowest bit. Its records lie KEPT apart.
+inline void leave_border(__global real4 *borders, volatile __global int *border_exponents, uint block, __local const real4 *records,
+                         int exponent, int bit) {
     const uint sign = (uint)bit << 31;
-    record.x = with_sign(record.x, sign);
-    record.y = with_sign(record.y, sign);
-    record.z = with_sign(record.z, sign);
-    record.w = with_sign(record.w, sign);
-    leave_record(borders + (block * RECORDS + r), record);
-    if (r == RECORDS - 1) leave(border_exponents + block, (exponent & 0x7fffffff) | sign);
-}
-
-// Fetches record lane + f*W of `count` as fetched[f] with its exponent's word, from block `from` on.
-inline void fetch_border(real4 *fetched, int *words, __global const real4 *borders, volatile __global int *border_exponents, uint from,
-                         uint count, int lane) {
 #pragma unroll
-    for (int f = 0; f < FETCHED; ++f) {
-        const uint i = lane + f * W;
-        if (i < count) {
-            words[f] = peek(border_exponents + (from + i / RECORDS));
-            fetched[f] = peek_record(borders + (from * RECORDS + i));
-        }
+    for (int r = 0; r < RECORDS; ++r) {
+        const real4 of = records[r * KEPT];
+        leave_record(borders + (block * RECORDS + r),
+                     (real4)(with_sign(of.x, sign), with_sign(of.y, sign), with_sign(of.z, sign), with_sign(of.w, sign)));
     }
+    leave(border_exponents + block, (exponent & 0x7fffffff) | sign);
 }
 
-// Negative where one of them is not yet that of a strip with this lowest bit.
-inline int is_old(const real4 *fetched, const int *words, uint count, int bit, int lane) {
-    const int sign = bit << 31;
-    int old = 0;
+// The records of a block and its exponent's word.
+inline void fetch_border(real4 *fetched, int *word, __global const real4 *borders, volatile __global int *border_exponents, uint block) {
+    *word = peek(border_exponents + block);
 #pragma unroll
-    for (int f = 0; f < FETCHED; ++f) {
-        const real4 of = fetched[f];
-        const int numbers = (SIGN_OF(of.x) ^ sign) | (SIGN_OF(of.y) ^ sign) | (SIGN_OF(of.z) ^ sign) | (SIGN_OF(of.w) ^ sign);
-        if (lane + f * W < count) old |= numbers | (words[f] ^ sign);
+    for (int r = 0; r < RECORDS; ++r) fetched[r] = peek_record(borders + (block * RECORDS + r));
+}
+
+// Negative where they are not yet those of a strip with this lowest bit.
+inline int is_old(const real4 *fetched, int word, int bit) {
+    const int sign = bit << 31;
+    int old = word ^ sign;
+#pragma unroll
+    for (int r = 0; r < RECORDS; ++r) {
+        const real4 of = fetched[r];
+        old |= (SIGN_OF(of.x) ^ sign) | (SIGN_OF(of.y) ^ sign) | (SIGN_OF(of.z) ^ sign) | (SIGN_OF(of.w) ^ sign);
     }
     return old;
 }

@@ -33,12 +33,16 @@
 #define SUB_WARPS (W / S)
 #define SLOTS (S + STEPS <= 32 ? 32 : S + STEPS <= 64 ? 64 : 128) // blocks of rows between the first and the last lane of a sub-warp
 #define KEPT (SLOTS + STEPS) // the first STEPS of them again at the end, so that no lane must wrap on its way
-#define ROW_FETCHES ((STEPS * ROWS + S - 1) / S)
-#define FETCHED ((STEPS * RECORDS + W - 1) / W)
+#define FETCHES ((STEPS + S - 1) / S) // blocks whose rows a lane fetches in a look
 #include "pairhmm_exponents.cl"
 #include "pairhmm_borders.cl"
 #define STRIPS (S == W) // there may be several in a pair
 #define PLANES (ROWS + STRIPS * RECORDS) // of `stream`: rows of a block, then its border
+
+inline void copy_block(__local real4 *to, __global const real4 *rows_of_block) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) copy_row(to + r * KEPT, rows_of_block + r);
+}
 
 __kernel GROUP_OF_WARPS
 void skewed(__global const real4 *restrict rows, __global const real *restrict row_gaps, const real gap, const real scale,
@@ -144,30 +148,30 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         now = *head;
         steps = now.x;
 
-        // The rows that the first lane comes to, and its border, where another strip is to the left.
+        // The rows that the first lane comes to, and its border, where another strip is to the left: a lane fetches a block.
 #pragma unroll
-        for (int f = 0; f < ROW_FETCHES; ++f) {
-            const uint i = sub + f * S, slot = (at + sub + i / ROWS) & (SLOTS - 1);
-            if (i < (uint)steps * ROWS) {
-                const uint row = now.y >= 0 ? now.y + i : i % READ_BLOCK;
-                copy_row(stream + i % ROWS * KEPT + slot, rows + row);
-                if (slot < STEPS) copy_row(stream + i % ROWS * KEPT + slot + SLOTS, rows + row);
+        for (int f = 0; f < FETCHES; ++f) {
+            const int i = sub + f * S;
+            const uint slot = (at + sub + i) & (SLOTS - 1);
+            if (i < steps) {
+                const uint row = now.y >= 0 ? now.y + i * ROWS : i * ROWS % READ_BLOCK;
+                copy_block(stream + slot, rows + row);
+                if (slot < STEPS) copy_block(stream + slot + SLOTS, rows + row);
 #ifdef PER_ROW_GAP
-                const real coming_gap = row_gaps[row];
-                gap_stream[i % ROWS * KEPT + slot] = coming_gap;
-                if (slot < STEPS) gap_stream[i % ROWS * KEPT + slot + SLOTS] = coming_gap;
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    gap_stream[r * KEPT + slot] = row_gaps[row + r];
+                    if (slot < STEPS) gap_stream[r * KEPT + slot + SLOTS] = row_gaps[row + r];
+                }
 #endif
             }
         }
-        real4 fetched[FETCHED];
-        int words[FETCHED];
+        real4 fetched[RECORDS];
+        int word = 0;
 #pragma unroll
-        for (int f = 0; f < FETCHED; ++f) {
-            fetched[f] = (real4)(0);
-            words[f] = 0;
-        }
-        const int records = now.z >= 0 ? steps * RECORDS : 0; // that come in
-        if (STRIPS) fetch_border(fetched, words, borders, border_exponents, now.z, records, lane);
+        for (int r = 0; r < RECORDS; ++r) fetched[r] = (real4)(0);
+        const int fetches = STRIPS && now.z >= 0 && lane < steps;
+        if (fetches) fetch_border(fetched, &word, borders, border_exponents, now.z + lane);
 
         // Exponents.
         const int job = held->x;
@@ -195,15 +199,16 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #if STRIPS
         int waiting = 1;
         while (waiting) {
-            waiting = ANY_NEGATIVE(is_old(fetched, words, records, now.w, lane));
-            if (waiting) fetch_border(fetched, words, borders, border_exponents, now.z, records, lane);
+            waiting = ANY_NEGATIVE(fetches ? is_old(fetched, word, now.w) : 0);
+            if (waiting && fetches) fetch_border(fetched, &word, borders, border_exponents, now.z + lane);
         }
+        real largest = 0;
 #pragma unroll
-        for (int f = 0; f < FETCHED; ++f) {
-            const real4 of = fabs(fetched[f]);
-            const real largest = fmax(fmax(of.x, of.y), fmax(of.z, of.w));
-            if (largest > 0) coming_in = max(coming_in, POWER_OF(words[f]) + exponent_of(largest));
+        for (int r = 0; r < RECORDS; ++r) {
+            fetched[r] = fabs(fetched[r]);
+            largest = fmax(largest, fmax(fmax(fetched[r].x, fetched[r].y), fmax(fetched[r].z, fetched[r].w)));
         }
+        if (largest > 0) coming_in = POWER_OF(word) + exponent_of(largest);
         coming_in = LARGEST_OF(coming_in);
 #endif
         const int target = max(sub ? from_left - (CEILING - TOP) : coming_in, sum > 0 ? exponent + exponent_of(sum) : EMPTY);
@@ -235,13 +240,13 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         held->y = exponent;
         real factor = active || left == 0 ? power_of_two(difference) : (real)0; // of what comes from the left
 #if STRIPS
+        if (lane < steps) {
+            const uint slot = (at + 2 * lane) & (SLOTS - 1);
 #pragma unroll
-        for (int f = 0; f < FETCHED; ++f) {
-            const uint i = lane + f * W, slot = (at + sub + i / RECORDS) & (SLOTS - 1);
-            if (i < (uint)steps * RECORDS) {
-                const real4 record = now.z >= 0 ? scaled(fabs(fetched[f]), POWER_OF(words[f]) - (coming_in - TOP)) : (real4)(0);
-                stream[(ROWS + i % RECORDS) * KEPT + slot] = record;
-                if (slot < STEPS) stream[(ROWS + i % RECORDS) * KEPT + slot + SLOTS] = record;
+            for (int r = 0; r < RECORDS; ++r) {
+                const real4 record = scaled(fetched[r], POWER_OF(word) - (coming_in - TOP));
+                stream[(ROWS + r) * KEPT + slot] = record;
+                if (slot < STEPS) stream[(ROWS + r) * KEPT + slot + SLOTS] = record;
             }
         }
         if (lane == W - 1) {
@@ -260,17 +265,17 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
 #endif
         int change = left + STEPS - steps; // the step before which the lane changes jobs
         real4 next = row_at[0]; // parameters of the row to come, read a row ahead
+        real t_in[ROWS], K[ROWS]; // what the lane to the left gave in the step before
+        BEGIN_EXCHANGE
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
+        END_EXCHANGE
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            t_in[r] = FROM_LEFT(r, t_out[r]);
+            K[r] = FROM_LEFT(ROWS + r, K_out[r]);
+        }
         for (int s = STEPS - steps; s < STEPS; ++s) {
-            BEGIN_EXCHANGE
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
-            END_EXCHANGE
-            real t_in[ROWS], K[ROWS];
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                t_in[r] = FROM_LEFT(r, t_out[r]);
-                K[r] = FROM_LEFT(ROWS + r, K_out[r]);
-            }
             if (!sub) {
 #pragma unroll
                 for (int r = 0; r < ROWS; r += 2) {
@@ -292,8 +297,7 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                     const int4 last = *tail;
                     const int sends = lane == W - 1 && last.x != NONE;
                     for (int i = sends ? last.y : s; i < s; ++i)
-                        for (int r = 0; r < RECORDS; ++r)
-                            leave_border(borders, border_exponents, last.x + i - last.y, r, row_at[(ROWS + r) * KEPT + i - s], last.z, last.w & 1);
+                        leave_border(borders, border_exponents, last.x + i - last.y, row_at + ROWS * KEPT + i - s, last.z, last.w & 1);
 #endif
                     const uint place = group.w + (mine.x - group.y) * S + sub;
                     partials[place] = sum_of(t, mine.z);
@@ -347,6 +351,15 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
                 K_out[r] = compute_row(t, J, m, &t_left, t_in[r] * factor, K[r] * factor, p, ii, mask_of(own, p.x));
                 t_out[r] = t[N - 1];
             }
+            BEGIN_EXCHANGE
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) { GIVE(r, t_out[r]) GIVE(ROWS + r, K_out[r]) }
+            END_EXCHANGE
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                t_in[r] = FROM_LEFT(r, t_out[r]);
+                K[r] = FROM_LEFT(ROWS + r, K_out[r]);
+            }
 #ifdef PER_ROW_GAP
             peak = fmax(peak, largest_border(t_out, K_out));
 #endif
@@ -371,15 +384,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         const int4 last = *tail;
         const int last_job = held_of[item | (W - 1)].x;
         if (last.x != NONE) {
-            const uint count = STEPS - last.y;
-            const int first = (last.w >> 1) + last.y;
-#pragma unroll
-            for (int f = 0; f < FETCHED; ++f) {
-                const uint i = lane + f * W;
-                if (i < count * RECORDS)
-                    leave_border(borders, border_exponents, last.x + i / RECORDS, i % RECORDS,
-                                 stream[(ROWS + i % RECORDS) * KEPT + first + i / RECORDS], last.z, last.w & 1);
-            }
+            const int count = STEPS - last.y;
+            if (lane < count) leave_border(borders, border_exponents, last.x + lane, stream + ROWS * KEPT + (last.w >> 1) + last.y + lane, last.z, last.w & 1);
             if (lane == W - 1) leave(progress + last_job, last.x + count);
         }
         busy = last_job < end;

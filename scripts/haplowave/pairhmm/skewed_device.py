@@ -234,8 +234,9 @@ class _Launching:
         return runner.finish(chunk, len(jobs.results), sums, groups, rest, long=True, after=ends)
 
     def _looks(self) -> tuple[np.int32, np.int32]:
-        """Blocks between two looks at exponents, less than a warp has lanes (pairhmm_borders.cl says why), and the binades that a border may
-        grow by in that time: gaps that get longer."""
+        """Blocks between two looks at exponents, and the binades that a border may grow by in that time: gaps that get longer.
+
+        The blocks are fewer than the lanes of a warp: pairhmm_borders.cl says why."""
         settings = self.runner.settings
         quality, (rows, highest) = self.packed.reads.highest_gap, _LOOKS[self.runner.precision]
         varies = self.packed.reads.gap is None
