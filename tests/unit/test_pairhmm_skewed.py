@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference
 
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
+from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.skewed_device import Flight, Runner
@@ -215,6 +216,15 @@ def test_a_job_follows_the_strip_to_its_left(shape):
     assert (strip[left[left >= 0]] == strip[left >= 0] - 1).all()
     assert sorted(read[jobs.results]) == list(range(5))
     assert (read[jobs.results] == jobs.order).all()
+
+
+@pytest.mark.parametrize(("count", "dtype"), [(5000, np.int32), (77, np.float64)])
+def test_a_buffer_of_ones_has_every_bit_set(device, count, dtype):
+    chunk = Chunk(Queues(device), slice(0, 1))
+    chunk.begin()
+    read = chunk.read(chunk.ones(count, dtype), np.zeros(count, dtype))
+    assert (read.view(np.int32) == -1).all()
+    chunk.close()
 
 
 RATES = {32: 4.0, 24: 3.8, 16: 3.4}

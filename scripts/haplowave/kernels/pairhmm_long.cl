@@ -241,13 +241,9 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         real factor = active || left == 0 ? power_of_two(difference) : (real)0; // of what comes from the left
 #if STRIPS
         if (lane < steps) {
-            const uint slot = (at + 2 * lane) & (SLOTS - 1);
+            __local real4 *place = stream + ROWS * KEPT + ((at + lane) & (SLOTS - 1)) + lane; // where the first lane comes to
 #pragma unroll
-            for (int r = 0; r < RECORDS; ++r) {
-                const real4 record = scaled(fetched[r], POWER_OF(word) - (coming_in - TOP));
-                stream[(ROWS + r) * KEPT + slot] = record;
-                if (slot < STEPS) stream[(ROWS + r) * KEPT + slot + SLOTS] = record;
-            }
+            for (int r = 0; r < RECORDS; ++r) place[r * KEPT] = scaled(fetched[r], POWER_OF(word) - (coming_in - TOP));
         }
         if (lane == W - 1) {
             int4 last = *tail;
