@@ -54,10 +54,10 @@ inline real compute_row(real *t, real *J, real *m, real *t_left, real t_in, real
 #pragma unroll
     for (int k = 0; k < N; ++k) {
 #ifdef FP64
-        const real now = diagonal * (mismatch & (1u << k) ? p.x : (real)1); // selecting a factor reads fewer registers than a result
+        const real now = diagonal * (mismatch & COLUMN_BIT(k) ? p.x : (real)1); // selecting a factor reads fewer registers than a result
 #else
         real now = diagonal;
-        if (mismatch & (1u << k)) now *= p.x;
+        if (mismatch & COLUMN_BIT(k)) now *= p.x;
 #endif
         diagonal = t[k];
         t[k] = FMA(p.z, J[k], FMA(p.w, across, now));

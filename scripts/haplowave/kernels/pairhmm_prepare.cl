@@ -180,7 +180,7 @@ inline void make_masks(__global const uchar *data, uint columns, __global const 
     for (uint column = 0; column < columns; ++column) {
         const uchar letter = data[column];
         for (uint c = 0; c < LETTERS; ++c)
-            if (letter == letters[c] || letter == 'N') words[c] &= ~(1u << column);
+            if (letter == letters[c] || letter == 'N') words[c] &= ~COLUMN_BIT(column);
         if (codes[letter] == NO_LETTER) doubts[1] = 1;
     }
     for (uint c = 0; c < LETTERS; ++c) masks[c] = words[c];
@@ -197,7 +197,7 @@ inline int run_of(uint index, __global const uint *offsets, int runs) {
     return low;
 }
 
-// masks: LETTERS words a lane of N columns; bit k is set where column k of the lane is another letter than that, and no N. More than
+// masks: LETTERS words a lane of N columns; COLUMN_BIT(k) is set where column k of the lane is another letter than that, and no N. More than
 // `warp` lanes are whole warps. slack: lanes between haplotypes, 1, or `warp` where there may be such.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void prepare_masks(__global const uchar *restrict data, __global const uint *restrict offsets, __global const uchar *restrict letters,

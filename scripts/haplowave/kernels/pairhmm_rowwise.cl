@@ -110,7 +110,7 @@ void rowwise(__global const uchar *restrict bases, __global const uchar *restric
                     for (int k = 0; k < N; ++k) {
                         const real x = mm * M[k] + leave * (I[k] + D[k]);
                         I[k] = mi * M[k] + ii * I[k];
-                        M[k] = (differs & (1u << k) ? mismatch : match) * x_left;
+                        M[k] = (differs & COLUMN_BIT(k) ? mismatch : match) * x_left;
                         x_left = x;
                         D[k] = total;
                         total = ii * total + md * M[k];

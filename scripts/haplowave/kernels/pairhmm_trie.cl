@@ -18,7 +18,8 @@
 // the number of the read before it, from 1 on; start*C; the same if a row of padding follows, else 0. Rows begin with 2*W rows of zeros,
 // in which lanes wait until their parents have begun, and a head with the number JUMP.
 // nodes: W a warp, uint8: parent | depth << 8 | columns << 16 | end << 24; first read, reads, 0; haplotypes of the region; place of the
-// sum of read 0 with this node's haplotype, modulo 2^32. masks: LETTERS words a node, bit k set where column k is another letter and no N.
+// sum of read 0 with this node's haplotype, modulo 2^32. masks: LETTERS words a node, COLUMN_BIT(k) set where column k is another letter
+// and no N.
 // firsts: of each read and the end, row of its head, blocks before it. tasks: warp, begin and end of the share in parts of
 // 2^16, 0. bundles: first task of each, and the end. sums: read by read, haplotype by haplotype.
 
