@@ -60,8 +60,14 @@ inline real compute_row(real *t, real *J, real *m, real *t_left, real t_in, real
         if (mismatch & COLUMN_BIT(k)) now *= p.x;
 #endif
         diagonal = t[k];
+#ifdef K_FIRST // the same in another order, which decides what registers the compiler takes
+        const real before = across;
+        across = FMA(ii, across, now);
+        t[k] = FMA(p.z, J[k], FMA(p.w, before, now));
+#else
         t[k] = FMA(p.z, J[k], FMA(p.w, across, now));
         across = FMA(ii, across, now);
+#endif
         m[k] = now;
     }
     return across;

@@ -18,11 +18,14 @@
 // long after it has read it. progress[job]: where the part of its border ends that is written. exponents: one a partial sum. S is fixed:
 // the host starts the kernel for each group, with the number of its counter. The rest as in pairhmm_skewed.cl.
 
+#ifndef FP64
+#define K_FIRST
+#endif
 #include "pairhmm_step.cl"
 
 #define IDLE (-2)               // a job of a few blocks of nothing
 #define EMPTY (-(1 << 30))      // exponent of zero
-#define NEVER (1 << 30)          // blocks
+#define NEVER (1 << 30)         // blocks
 #define NOWHERE (-(1 << 30))    // no row or block, and none either that many further on
 #ifdef FP64
 #define STEPS (32 / ROWS) // most blocks between two looks; the host may ask for fewer
@@ -59,8 +62,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
     __local int rings[WARPS][2 * W];
     __local int4 heads[WARPS][SUB_WARPS]; // the first lane's: blocks until the next look, first row, block of the border, its bit
     __local int pending_of[WARPS][SUB_WARPS]; // a job that is drawn but not begun
-    // the last lane's: next block of its border or NONE, first step that is not written, exponent, and twice where the record of step 0 would
-    // be in `stream` plus the lowest bit of the strip's number
+    // the last lane's: next block of its border or NONE, first step that is not written, exponent, and twice the place in `stream` that the
+    // record of step 0 would have plus the lowest bit of the strip's number
     __local int4 tails[WARPS];
     __local int4 held_of[LANES]; // a lane's: job, exponent, columns that the haplotype has, where the next job is in `ring`
     EXCHANGE_STORAGE
@@ -381,7 +384,8 @@ void skewed(__global const real4 *restrict rows, __global const real *restrict r
         const int last_job = held_of[item | (W - 1)].x;
         if (last.x != NONE) {
             const int count = STEPS - last.y;
-            if (lane < count) leave_border(borders, border_exponents, last.x + lane, stream + ROWS * KEPT + (last.w >> 1) + last.y + lane, last.z, last.w & 1);
+            __local const real4 *record = stream + ROWS * KEPT + (last.w >> 1) + last.y + lane;
+            if (lane < count) leave_border(borders, border_exponents, last.x + lane, record, last.z, last.w & 1);
             if (lane == W - 1) leave(progress + last_job, last.x + count);
         }
         busy = last_job < end;
