@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from pairhmm_cases import BASES, QUICK, TOLERANCE, assert_right, case, make_reads, mutated, reference
 
 from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
+from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.skewed_device import Flight, Runner
-from haplowave.pairhmm.skewed_plan import long_jobs, shapes, short_units
+from haplowave.pairhmm.skewed_plan import filling_columns, long_jobs, shapes, short_units
 from haplowave.sequences import Sequences
 
 
@@ -236,6 +237,38 @@ def test_a_job_follows_the_strip_to_its_left(shape):
     assert (read[jobs.results] == jobs.order).all()
 
 
+@pytest.mark.parametrize(("count", "dtype"), [(5000, np.int32), (77, np.float64)])
+def test_a_buffer_of_ones_has_every_bit_set(device, count, dtype):
+    chunk = Chunk(Queues(device), slice(0, 1))
+    chunk.begin()
+    read = chunk.read(chunk.ones(count, dtype), np.zeros(count, dtype))
+    assert (read.view(np.int32) == -1).all()
+    chunk.close()
+
+
+RATES = {32: 4.0, 24: 3.8, 16: 3.4}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "length", "columns"),
+    [
+        (9536, 2048, 32),  # many rounds: the fastest
+        (8, 100_000, 24),  # 784 strips of 32 columns a lane would leave every other scheduler with one warp instead of two
+        (1, 100_000, 16),  # as many strips as possible
+    ],
+)
+def test_few_long_pairs_take_the_columns_that_fill_the_device(pairs, length, columns):
+    lengths = np.full(pairs, length)
+    default = np.full(pairs, 32, np.uint8)
+    assert (filling_columns(lengths // 2, lengths, default, RATES, 32, 2112) == columns).all()
+
+
+def test_columns_stay_as_they_are_where_others_gain_little():
+    lengths = np.array([2000, 3000, 70_000] * 2000)
+    default = np.array([32, 24, 32] * 2000, np.uint8)
+    assert (filling_columns(lengths // 2, lengths, default, RATES, 32, 2112) == default).all()
+
+
 def test_shapes_cover_every_length(shape):
     region = Regions.from_counts([1], [1])
     for length in range(1, 200):
@@ -246,6 +279,24 @@ def test_shapes_cover_every_length(shape):
     chosen = shapes(np.array([65]), np.array([5]), shape, "fp32")
     assert chosen.long_reads[0]
     assert not short_units(region, None, chosen).launches
+
+
+def test_borders_are_told_apart_where_strips_are_many_and_rows_are_few(device, shape):
+    """Reads of less than a look, of less than a warp's lanes and of more than a strip waits for, against one to twenty strips of 32
+    columns: buffers of borders that the same launch, and launches before it, have left full of other numbers."""
+    rng = np.random.default_rng(14)
+    founder = rng.choice(BASES, 640)
+    sizes = [66, 1, 7, 15, 16, 17, 33, 90, 3, 230]
+    reads = make_reads([mutated(rng, founder[size : 2 * size], 0.05) for size in sizes], rng, indel=(30, 50))
+    haplotypes = Sequences.from_list([founder[:size].tobytes() for size in (640, 96, 33, 65, 320, 577)])
+    work = Work(reads, haplotypes, np.argwhere(np.ones((len(reads), len(haplotypes)))))
+    reverse = Work(reads, haplotypes, work.pairs[::-1].copy())
+    for precision in ("fp32", "fp64"):
+        for _ in range(3):
+            for some in (work, reverse):
+                outcome = skewed.run(some, device, precision, dataclasses.replace(shape, long_rows=0))
+                assert not outcome.unsafe.any()
+                assert_right(outcome, some, TOLERANCE[precision])
 
 
 def test_a_pair_of_several_kilobases(device, shape):

@@ -1,5 +1,5 @@
 // One-lane exchange inside a warp of W work-items, in four variants; the host defines exactly one of
-//   VARIANT_NVIDIA   inline PTX, W = 32
+//   VARIANT_NVIDIA   inline PTX, W = 32; with SM_80 that of compute capability 8.0
 //   VARIANT_KHR      cl_khr_subgroup_shuffle_relative and cl_khr_subgroups, W = the sub-group's size
 //   VARIANT_INTEL    cl_intel_subgroups, W = the sub-group's size
 //   VARIANT_LOCAL    local memory and barriers: W = the work-group's size, every device runs it
@@ -9,10 +9,11 @@
 // FROM_LEFT_BY(value, n) the same from n lanes to the left (not VARIANT_LOCAL)
 // WARP_BARRIER          makes local memory written by one lane visible to the others
 // FROM_LANE(slot, value, source)  what the lane `source` gave
-// ANY_LANE(condition)   true for all lanes when the condition holds for one of them
+// ANY_LANE(condition)   true for all lanes when the condition holds for one of them; ANY_NEGATIVE(value) when its int is negative
 // UNIFORM(condition)    a condition that is the same in all lanes, in a form that tells the compiler so
 // FETCH_AHEAD(pointer)  brings a line of global memory near, without waiting for it; nothing where that is not sure to be possible
 // GROUP_OF_WARPS        attributes of a kernel: the sizes of work-group (WARPS warps; not with FREE_SIZE) and sub-group
+// copy_row(to, from)    copies from global to local memory; the copy is there after COPIES_LANDED and WARP_BARRIER
 // LARGEST_OF(value)     the largest int that a lane of the warp has; FIRST_LANES(value) the int of lane 0
 
 #define LANES (W * WARPS)
@@ -40,11 +41,32 @@ inline uint any_lane(int condition) {
                  : "=r"(result) : "r"(condition));
     return result;
 }
+inline uint any_negative(int value) {
+    uint result;
+    asm volatile("{ .reg .pred p, q; setp.lt.s32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.u32 %0, 1, 0, q; }"
+                 : "=r"(result) : "r"(value));
+    return result;
+}
 inline int first_lanes(int value) {
     int result;
     asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(result) : "r"(value));
     return result;
 }
+#ifdef SM_80
+inline int largest_of(int value) {
+    int result;
+    asm volatile("redux.sync.max.s32 %0, %1, 0xffffffff;" : "=r"(result) : "r"(value));
+    return result;
+}
+inline void copy_row(__local real4 *to, __global const real4 *from) { // past the registers
+    const uint local_to = (uint)(size_t)to;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" : : "r"(local_to), "l"(from) : "memory");
+#ifdef FP64
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" : : "r"(local_to + 16), "l"((__global const real *)from + 2) : "memory");
+#endif
+}
+#define COPIES_LANDED asm volatile("cp.async.wait_all;" : : : "memory");
+#else
 inline int largest_of(int value) {
 #pragma unroll
     for (uint distance = W / 2; distance; distance /= 2) {
@@ -54,6 +76,7 @@ inline int largest_of(int value) {
     }
     return value;
 }
+#endif
 inline uint shuffle_32(uint value, int source) {
     uint result;
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(result) : "r"(value), "r"(source));
@@ -67,6 +90,7 @@ inline uint shuffle_32(uint value, int source) {
 #define INT_FROM_LEFT(slot, value) ((int)shuffle_up_32((uint)(value), 1u))
 #define ANY_LANE(condition) any_lane(condition)
 #define UNIFORM(condition) any_lane(condition)
+#define ANY_NEGATIVE(value) any_negative(value)
 #define LARGEST_OF(value) largest_of(value)
 #define FIRST_LANES(value) first_lanes(value)
 #define FETCH_AHEAD(pointer) asm volatile("prefetch.global.L1 [%0];" : : "l"(pointer));
@@ -123,6 +147,7 @@ inline double shuffle_64(double value, uint source) {
 #define FROM_LEFT(slot, value) FROM_LEFT_BY(value, 1u)
 #define ANY_LANE(condition) sub_group_any(condition)
 #define UNIFORM(condition) (condition)
+#define ANY_NEGATIVE(value) sub_group_any((value) < 0)
 #define LARGEST_OF(value) sub_group_reduce_max(value)
 #define FIRST_LANES(value) sub_group_broadcast(value, 0u)
 #define FETCH_AHEAD(pointer)
@@ -165,9 +190,15 @@ inline int first_lanes(int value, int lane, __local int *flags) {
 }
 #define ANY_LANE(condition) any_lane(condition, lane, exchange_flags)
 #define UNIFORM(condition) (condition)
+#define ANY_NEGATIVE(value) any_lane((value) < 0, lane, exchange_flags)
 #define LARGEST_OF(value) largest_of(value, lane, exchange_flags)
 #define FIRST_LANES(value) first_lanes(value, lane, exchange_flags)
 #define FETCH_AHEAD(pointer)
 #define WARP_BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
+#endif
+
+#ifndef COPIES_LANDED
+inline void copy_row(__local real4 *to, __global const real4 *from) { *to = *from; }
+#define COPIES_LANDED
 #endif

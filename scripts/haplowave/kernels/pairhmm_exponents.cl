@@ -13,17 +13,25 @@
 #define SLACK 2       // exponents that the largest number may be off before a lane is scaled
 
 #ifdef FP64
-inline real power_of_two(int e) { return e < -1022 ? 0.0 : as_double((ulong)(min(e, 1023) + 1023) << 52); }
-inline int exponent_of(real x) { return (int)(as_ulong(x) >> 52) - 1023; }
+#define BIAS 1023
+inline real normal_power(int e) { return as_double((ulong)(uint)(e + BIAS) << 52); }
+inline int exponent_of(real x) { return (int)(as_ulong(x) >> 52) - BIAS; }
 #else
-inline real power_of_two(int e) { return e < -126 ? as_float(e < -149 ? 0u : 1u << (e + 149)) : as_float((uint)(min(e, 127) + 127) << 23); }
-inline int exponent_of(real x) { return (int)(as_uint(x) >> 23) - 127; }
+#define BIAS 127
+inline real normal_power(int e) { return as_float((uint)(e + BIAS) << 23); }
+inline int exponent_of(real x) { return (int)(as_uint(x) >> 23) - BIAS; }
 #endif
 
+// 2^e as far as the range goes, denormal numbers included; e <= MOST. In two factors that are normal numbers: nothing branches.
+inline real power_of_two(int e) {
+    e = clamp(e, -2 * MOST, MOST);
+    return normal_power(e >> 1) * normal_power(e - (e >> 1));
+}
+
 // x * 2^e, where the factor alone may be out of range.
-inline real scaled(real x, int e) {
+inline real4 scaled(real4 x, int e) {
     e = clamp(e, -2 * MOST, 2 * MOST);
-    return x * power_of_two(e / 2) * power_of_two(e - e / 2);
+    return x * normal_power(e >> 1) * normal_power(e - (e >> 1));
 }
 
 inline real largest_border(const real *t_out, const real *K_out) {

@@ -30,6 +30,21 @@ inline void copy_masks(__local uint *own, __global const uint *mask) {
 #endif
 }
 
+// The mismatches of the lane's columns with the letter of a row whose r this is.
+inline uint mask_of(__local const uint *own, real r) {
+#ifdef VARIANT_NVIDIA
+    uint code; // hidden from the compiler, which would turn the product into a shift, a mask and another shift
+#ifdef FP64
+    asm("and.b32 %0, %1, 15;" : "=r"(code) : "r"(as_uint2(r).x));
+#else
+    asm("and.b32 %0, %1, 15;" : "=r"(code) : "r"(as_uint(r)));
+#endif
+    return own[code * LANES];
+#else
+    return own[CODE(r) * LANES];
+#endif
+}
+
 // A row. t_in and `across` (K) are those of the lane before, at its last column; returns K at the lane's last column. p: r, b, u, v.
 inline real compute_row(real *t, real *J, real *m, real *t_left, real t_in, real across, real4 p, real ii, uint mismatch) {
 #pragma unroll
@@ -45,8 +60,14 @@ inline real compute_row(real *t, real *J, real *m, real *t_left, real t_in, real
         if (mismatch & COLUMN_BIT(k)) now *= p.x;
 #endif
         diagonal = t[k];
+#ifdef K_FIRST // the same in another order, which decides what registers the compiler takes
+        const real before = across;
+        across = FMA(ii, across, now);
+        t[k] = FMA(p.z, J[k], FMA(p.w, before, now));
+#else
         t[k] = FMA(p.z, J[k], FMA(p.w, across, now));
         across = FMA(ii, across, now);
+#endif
         m[k] = now;
     }
     return across;

@@ -32,6 +32,21 @@ inline real sum_of(const real *t, uint valid) {
     return sum;
 }
 
+// A value that branches end in. To the compiler it is a new one, or it would write the state that depends on it in each branch apart.
+#ifdef VARIANT_NVIDIA
+inline real joined(real value) {
+#ifdef FP64
+    asm volatile("" : "+d"(value));
+#else
+    asm volatile("" : "+f"(value));
+#endif
+    return value;
+}
+#define JOINED(value) joined(value)
+#else
+#define JOINED(value) (value)
+#endif
+
 // Row 0 of a job. Everything is set, so that no number of the job before matters, and no register holds one while the job is looked up.
 inline void begin_state(real *t, real *J, real *m, real start) {
 #pragma unroll

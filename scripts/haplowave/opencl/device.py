@@ -32,7 +32,8 @@ class _Once(cached_property):
 class Device:
     """A device, its context and its queue (both made on first use), and the programs built for it.
 
-    Memory figures are in bytes. `threads` is what a CPU device computes with, 0 for other kinds.
+    Memory figures are in bytes. `threads` is what a CPU device computes with, 0 for other kinds; `compute_capability` is NVIDIA's, (0, 0)
+    elsewhere.
     """
 
     def __init__(self, device: cl.Device):
@@ -48,6 +49,7 @@ class Device:
         self.max_allocation: int = device.max_mem_alloc_size
         self.local_memory: int = device.local_mem_size
         self.has_fp64 = bool(device.double_fp_config)
+        self.compute_capability: tuple[int, int] = _compute_capability(device) if self.is_nvidia else (0, 0)
         self.threads: int = self.compute_units if self.kind == "cpu" else 0
         self._programs: dict[tuple, cl.Program] = {}
         self._lock = threading.RLock()
@@ -115,6 +117,10 @@ class Device:
                 f"device {self.name}: kernel {source_file_name} does not build with options '{' '.join(flags)}': {first}; "
                 "choose another --kernel or --device, and report this line"
             ) from error
+
+
+def _compute_capability(device: cl.Device) -> tuple[int, int]:
+    return device.compute_capability_major_nv, device.compute_capability_minor_nv
 
 
 def _literal(value: int | str | float) -> str:

@@ -73,6 +73,15 @@ class Chunk:
         self._buffers.append(buffer)
         return buffer
 
+    def ones(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
+        """A buffer of `count` elements whose bits are set, as soon as what is enqueued on the chunk's own queue has run."""
+        size = count * np.dtype(dtype).itemsize
+        buffer = self._buffer(size)
+        if size:
+            queue = self.queues.kernels[self._line % len(self.queues.kernels)]
+            self.kernels.append(("fill", cl.enqueue_fill_buffer(queue, buffer, np.uint32(0xFFFFFFFF), 0, size)))
+        return buffer
+
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
         self._uploaded += [upload.result() for upload in self._uploads]

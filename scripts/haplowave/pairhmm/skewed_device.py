@@ -66,7 +66,8 @@ class Runner:
     def shape(self, columns: int) -> dict[str, int]:
         """Definitions of a kernel with `columns` a lane."""
         variant = _VARIANTS[exchange_variant(self.device)]
-        return {f"VARIANT_{variant}": 1, "W": self.settings.warp, "WARPS": self.settings.warps, "N": columns}
+        newer = {"SM_80": 1} if self.device.compute_capability >= (8, 0) else {}
+        return {f"VARIANT_{variant}": 1, "W": self.settings.warp, "WARPS": self.settings.warps, "N": columns} | newer
 
     def launch(self, packed: Packed) -> "Flight":
         """Enqueue all kernels of a chunk. No waiting."""
@@ -187,8 +188,9 @@ class _Launching:
             self.rows = runner.prepare_rows(packed.reads, packed.doubts, chunk)
             self.masks = {columns: runner.prepare_masks(columns, packed.haplotypes, packed.doubts, chunk) for columns in sorted(widths)}
         jobs = self._make_jobs(packed.short) if packed.short else ()
+        borders = [self._borders(long) for long in packed.long]
         self.prepared = [chunk.kernels[-1][1]]
-        ends = [self._long(long) for long in packed.long]
+        ends = [self._long(*long) for long in zip(packed.long, borders, strict=True)]
         if packed.short:
             ends.append(self._short(packed.short, *jobs))
         if trees:
@@ -214,12 +216,15 @@ class _Launching:
         rest = (self.rows.scales, self.log10s)
         return self.runner.finish(self.chunk, short.jobs, sums, (short.groups, short.group_count), rest, after=ends)
 
-    def _long(self, long: LongInputs) -> cl.Event:
+    def _borders(self, long: LongInputs) -> tuple[cl.Buffer, cl.Buffer]:
+        """Borders between strips and their exponents, as if no strip had been there (pairhmm_borders.cl)."""
+        border = long.jobs.border_blocks * READ_BLOCK
+        return self.chunk.ones(2 * border, self.runner.real), self.chunk.ones(border // self.runner.settings.block, np.int32)
+
+    def _long(self, long: LongInputs, borders: tuple[cl.Buffer, cl.Buffer]) -> cl.Event:
         runner, chunk, jobs = self.runner, self.chunk, long.jobs
         partials, exponents = chunk.empty(jobs.partials, runner.real), chunk.empty(jobs.partials, np.int32)
-        border = jobs.border_blocks * READ_BLOCK
-        borders = (chunk.empty(2 * border, runner.real), chunk.empty(border // 2, np.int32), long.border_offsets, long.progress)
-        outputs = (partials, exponents, *borders, *self._looks())
+        outputs = (partials, exponents, *borders, long.border_offsets, long.progress, *self._looks())
         ends = [
             self._skewed(long.columns, jobs.groups[[which]], long.job_buffer, (group, long.counters, np.int32(which)), outputs, long=True)
             for which, group in enumerate(jobs.groups)
@@ -229,12 +234,15 @@ class _Launching:
         return runner.finish(chunk, len(jobs.results), sums, groups, rest, long=True, after=ends)
 
     def _looks(self) -> tuple[np.int32, np.int32]:
-        """Blocks between two looks at exponents, and the binades that a border may grow by in that time: gaps that get longer."""
+        """Blocks between two looks at exponents, and the binades that a border may grow by in that time: gaps that get longer.
+
+        The blocks are fewer than the lanes of a warp: pairhmm_borders.cl says why."""
+        settings = self.runner.settings
         quality, (rows, highest) = self.packed.reads.highest_gap, _LOOKS[self.runner.precision]
         varies = self.packed.reads.gap is None
         rows = _LOOK_ROWS if varies or quality > highest else rows
         growth = rows * quality * np.log2(10) / 10 + (_VARYING_GROWTH if varies else _LOOK_GROWTH)
-        return np.int32(rows // self.runner.settings.block), np.int32(growth)
+        return np.int32(min(rows // settings.block, settings.warp - 1)), np.int32(growth)
 
     def _skewed(self, columns: int, groups: np.ndarray, jobs: cl.Buffer, counting: tuple, outputs: tuple, long: bool = False) -> cl.Event:
         runner, rows, real = self.runner, self.rows, self.runner.real.type

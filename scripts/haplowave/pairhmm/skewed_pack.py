@@ -32,7 +32,7 @@ from haplowave.pairhmm.skewed_inputs import (
     put_units,
     put_zeros,
 )
-from haplowave.pairhmm.skewed_plan import Jobs, Shapes, long_jobs, shapes, short_units
+from haplowave.pairhmm.skewed_plan import Jobs, Shapes, filling_columns, long_jobs, shapes, short_units
 from haplowave.pairhmm.trie_inputs import TreeInputs, put_trees
 from haplowave.pairhmm.trie_plan import plan, saved
 from haplowave.pairhmm.tuning import Settings, warps_at_once
@@ -162,7 +162,9 @@ def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Setting
         haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
         trees=trees,
         short=put_units(units, chunk) if units and units.launches else None,
-        long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
+        long=[
+            put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings, precision, chunk.queues.compute_units)
+        ],
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
         doubts=put_zeros(DOUBTS, chunk),
@@ -272,7 +274,14 @@ def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarr
 
 
 def _long(
-    regions: Regions, kept: np.ndarray | None, rows: np.ndarray, columns: np.ndarray, chosen: Shapes, settings: Settings
+    regions: Regions,
+    kept: np.ndarray | None,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    chosen: Shapes,
+    settings: Settings,
+    precision: str,
+    units: int,
 ) -> list[tuple[int, Jobs, np.ndarray]]:
     """Columns a lane, jobs, and the pairs' indices in the order of `results`, of the long pairs."""
     if chosen.long_columns is None:
@@ -284,6 +293,11 @@ def _long(
     if kept is not None:
         long &= np.repeat(kept, regions.spans[regions.rows[0], 3])
     key = np.where(long, chosen.long_columns[haplotype], 0)
+    wide = np.flatnonzero(long & (columns > settings.warp * max(settings.long_rates[precision]))[haplotype])
+    if len(wide):
+        blocks, warps = -(-rows[read[wide]] // settings.block), units * warps_at_once(settings, precision, long=True)
+        rates = settings.long_rates[precision]
+        key[wide] = filling_columns(blocks, columns[haplotype[wide]], key[wide], rates, settings.warp, warps)
     result = []
     for lane in np.unique(key[key > 0])[::-1].tolist():
         which = np.flatnonzero(key == lane)

@@ -12,6 +12,11 @@ import numpy as np
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.tuning import Rates, Settings
 
+_IN_USE, _RATE = (0.0, 0.25, 0.5, 0.75, 1.0), (0.0, 0.66, 0.89, 0.97, 1.0)
+"""Of the warps that a device holds, and the share of its rate that it then has with long pairs (H200)."""
+_LAG = 48  # blocks that a strip is behind its left neighbour
+_WORTH = 0.95  # long pairs take other columns a lane where that takes less than this share of the time
+
 _LANES = 64  # more than a warp has: a class of short haplotypes is columns a lane times this plus lanes
 
 
@@ -109,6 +114,33 @@ def _long_columns(rates: Rates, warp: int, length: np.ndarray) -> np.ndarray:
         chosen = np.where(speed > best, np.uint8(columns), chosen)
         best = np.maximum(best, speed)
     return chosen
+
+
+def filling_columns(blocks: np.ndarray, length: np.ndarray, default: np.ndarray, rates: Rates, warp: int, warps: int) -> np.ndarray:
+    """Columns a lane of long pairs, uint8: `default`, or one number for all where that fills the device much better.
+
+    blocks: of each pair's read; length: bases of its haplotype; warps: that the device holds at once.
+    """
+    best, least = default, _WORTH * _strip_time(blocks, length, default, rates, warp, warps)
+    for columns in rates:
+        same = np.full(len(blocks), columns, np.uint8)
+        time = _strip_time(blocks, length, same, rates, warp, warps)
+        if time < least:
+            best, least = same, time
+    return best
+
+
+def _strip_time(blocks: np.ndarray, length: np.ndarray, columns: np.ndarray, rates: Rates, warp: int, warps: int) -> float:
+    """Time, in no unit, that pairs take: whole rounds of warps that all run, a last one that leaves some idle, and the lag of strips."""
+    rate = np.array([rates.get(n, 0.0) for n in range(int(columns.max()) + 1)])[columns]
+    strips = -(-length // (warp * columns.astype(np.int64)))
+    a_block = columns / rate
+    longest = float((blocks * a_block).max())
+    rounds = float((strips * blocks * a_block).sum()) / longest / warps
+    rest = np.ceil((rounds - int(rounds)) * (len(_IN_USE) - 1)) / (len(_IN_USE) - 1)
+    last = rest / np.interp(rest, _IN_USE, _RATE) if rest else 0.0
+    at_once = np.minimum(strips, max(1.0, warps / len(blocks)))
+    return longest * (int(rounds) + last) + _LAG * float(((at_once - 1) * a_block).max())
 
 
 def shapes(rows: np.ndarray, columns: np.ndarray, settings: Settings, precision: str) -> Shapes:

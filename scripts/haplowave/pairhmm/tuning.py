@@ -80,7 +80,7 @@ _NVIDIA = Settings(
         "fp64": {18: 2.07, 16: 1.95, 13: 1.89},
     },
     tree_rates={32: 4.4, 30: 4.4, 27: 4.1, 25: 4.0, 22: 3.8},
-    long_rates={"fp32": {32: 3.45, 24: 3.0}, "fp64": {16: 1.9}},
+    long_rates={"fp32": {32: 4.04, 28: 3.8, 24: 3.77, 20: 3.57, 16: 3.42}, "fp64": {16: 2.06}},
     registers={"fp32": 128, "fp64": 168, "long fp32": 128, "long fp64": 168},
 )
 """Rates in TCUPS on an H200."""
@@ -122,11 +122,14 @@ def options(chosen: Settings, precision: str, long: bool) -> tuple[str, ...]:
     return ("-DFREE_SIZE", f"-cl-nv-maxrregcount={count}") if count else ()
 
 
-def warps_at_once(chosen: Settings, precision: str) -> int:
-    """Warps of the kernel of short pairs that a compute unit holds."""
-    count = chosen.registers.get(precision)
-    groups = min(_NVIDIA_REGISTERS // count // (chosen.warp * chosen.warps), chosen.groups_a_unit) if count else chosen.groups_a_unit
-    return groups * chosen.warps
+def warps_at_once(chosen: Settings, precision: str, long: bool = False) -> int:
+    """Warps of the kernel of short pairs, or of long ones, that a compute unit holds."""
+    most = chosen.groups_a_unit * chosen.warps
+    count = chosen.registers.get(f"long {precision}" if long else precision)
+    if not count:
+        return most
+    a_group = 1 if long else chosen.warps
+    return min(_NVIDIA_REGISTERS // count // (chosen.warp * a_group) * a_group, most)
 
 
 def store(device: Device, chosen: Settings) -> Path:
