@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from haplowave.ahead import pool
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
 
 _LINES = 4
 _LARGE = 1 << 18  # bytes from which an upload gets a thread
@@ -80,7 +80,7 @@ class Chunk:
         self.queues.uploads.flush()
 
     def run(
-        self, kernel: cl.Kernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
+        self, kernel: TypedKernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
     ) -> cl.Event:
         """Enqueue a kernel for `items` work-items or a few more, in groups of `group`, on the chunk's own queue, where it comes after those
         before, or on another (`fork` counts them)."""
@@ -93,7 +93,7 @@ class Chunk:
             wait_for=(self._uploaded if not self.kernels else []) + (after or []),
         )
         queue.flush()
-        self.kernels.append((kernel.function_name, event))
+        self.kernels.append((kernel.name, event))
         return event
 
     def read(self, buffer: cl.Buffer, target: np.ndarray) -> np.ndarray:

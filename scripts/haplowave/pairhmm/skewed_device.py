@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.model import ALWAYS_REGULAR, Tables, tables
 from haplowave.pairhmm.skewed_inputs import DOUBTS, READ_BLOCK, HaplotypeInputs, LongInputs, ReadInputs, UnitInputs
@@ -37,7 +37,7 @@ class Runner:
         self.wide = np.dtype(np.float64 if device.has_fp64 else np.float32)
         self.defines = {"LETTERS": len(letters)} | ({"FP64": 1} if precision == "fp64" else {})
         self._floors = dict(zip(("BASE_FLOOR", "INSERTION_FLOOR", "DELETION_FLOOR", "GAP_FLOOR"), ALWAYS_REGULAR, strict=True))
-        self._kernels: dict[tuple, cl.Kernel] = {}
+        self._kernels: dict[tuple, TypedKernel] = {}
         self._gap = tables(convention).gap
         self.tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
         self.codes = self.constant(_codes(letters))
@@ -48,14 +48,14 @@ class Runner:
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(self.device.context, flags, hostbuf=np.ascontiguousarray(array))
 
-    def kernel(self, file: str, name: str, defines: dict[str, int], flags: tuple[str, ...] = ()) -> cl.Kernel:
+    def kernel(self, file: str, name: str, defines: dict[str, int], flags: tuple[str, ...] = ()) -> TypedKernel:
         """Kernel `name` of `file`, made once: that takes longer than to run it."""
         key = (file, name, *sorted(defines.items()), flags)
         if key not in self._kernels:
-            self._kernels[key] = cl.Kernel(self.device.build(file, self.defines | defines, flags), name)
+            self._kernels[key] = TypedKernel(self.device.build(file, self.defines | defines, flags), name)
         return self._kernels[key]
 
-    def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> cl.Kernel:
+    def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> TypedKernel:
         """A kernel of `file` that prepares or finishes."""
         return self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
 
