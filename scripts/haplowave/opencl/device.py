@@ -10,7 +10,7 @@ from typing import Any
 import pyopencl as cl
 
 from haplowave.errors import UserError
-from haplowave.opencl.buffers import BufferPool
+from haplowave.opencl.buffers import BufferPool, Staging
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
@@ -82,6 +82,11 @@ class Device:
     def buffers(self) -> BufferPool:
         """Memory for the engines' batches. A CPU shares its memory with everybody, so that nothing is kept there."""
         return BufferPool(self.context, 0 if self.kind == "cpu" else self.global_memory // _KEPT)
+
+    @_Once
+    def staging(self) -> Staging | None:
+        """Pinned memory for uploads; None for a CPU, which needs none."""
+        return None if self.kind == "cpu" else Staging(self.context, cl.CommandQueue(self.context))
 
     @_Once
     def queue(self) -> cl.CommandQueue:

@@ -229,7 +229,7 @@ class _Ladder:
             return np.zeros(0, np.int64)
         outcome = ENGINES[self.kernel](work, self.device, precision)
         unsafe, self.doubtful = outcome.unsafe, outcome.doubtful
-        left = np.flatnonzero(unsafe) if unsafe.any() else np.zeros(0, np.int64)
+        left = np.zeros(0, np.int64) if outcome.safe else np.flatnonzero(unsafe)
         if which is None:
             self._start(outcome, precision, unsafe.view(np.uint8) if precision == "fp32" else None)
             return left

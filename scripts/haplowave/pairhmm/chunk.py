@@ -1,10 +1,11 @@
 """A chunk of pairs on its way through a device: its buffers and its kernels. Nothing waits until the results are collected.
 
 A driver may copy to and from ordinary memory only while the call lasts, so large uploads and read backs have threads, and both have
-queues of their own.
+queues of their own. Large uploads go through pinned memory where the device has use for it.
 """
 
 import itertools
+from collections import defaultdict
 from concurrent.futures import Future, wait
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyopencl as cl
 
 from haplowave.ahead import pool
 from haplowave.opencl import Device, TypedKernel
+from haplowave.opencl.buffers import Staging
 
 _LINES = 4
 _LARGE = 1 << 18  # bytes from which an upload gets a thread
@@ -21,7 +23,7 @@ class Queues:
     """Queues for uploads, for reading back, and several for kernels, so that small ones, and the ends of large ones, run together."""
 
     def __init__(self, device: Device):
-        self.buffers, self.compute_units = device.buffers, device.compute_units
+        self.buffers, self.staging, self.compute_units = device.buffers, device.staging, device.compute_units
         self.uploads, self.reads = (cl.CommandQueue(device.context) for _ in range(2))
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         count = _LINES if device.kind != "cpu" else 1
@@ -47,7 +49,7 @@ class Chunk:
         self._line = 0
         self._buffers: list[cl.Buffer] = []
         self._arrays: list[np.ndarray] = []
-        self._uploads: list[Future[cl.Event]] = []
+        self._uploads: list[Future[list[cl.Event]]] = []
         self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
@@ -56,10 +58,26 @@ class Chunk:
         buffer = self._buffer(array.nbytes)
         self._arrays.append(array)
         if array.nbytes >= _LARGE:
-            self._uploads.append(pool().submit(self._upload, buffer, array))
+            self._uploads += self._put_large(buffer, array)
         elif array.nbytes:
             self._uploaded.append(self._upload(buffer, array))
         return buffer
+
+    def _put_large(self, buffer: cl.Buffer, array: np.ndarray) -> list[Future[list[cl.Event]]]:
+        staging = self.queues.staging
+        if staging is None:
+            return [pool().submit(lambda: [self._upload(buffer, array)])]
+        data = array.view(np.uint8).reshape(-1)
+        return [pool().submit(self._put_block, staging, buffer, data, begin) for begin in range(0, len(data), staging.BLOCK)]
+
+    def _put_block(self, staging: Staging, buffer: cl.Buffer, data: np.ndarray, begin: int) -> list[cl.Event]:
+        """Upload from `begin` on, as much as a block of pinned memory holds; waits, so that the block is free again: no events are left."""
+        data = data[begin : begin + staging.BLOCK]
+        with staging.block() as block:
+            pinned = block[: len(data)]
+            np.copyto(pinned, data)
+            cl.enqueue_copy(self.queues.uploads, buffer, pinned, dst_offset=begin)
+        return []
 
     def _upload(self, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
         return cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
@@ -75,7 +93,7 @@ class Chunk:
 
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
-        self._uploaded += [upload.result() for upload in self._uploads]
+        self._uploaded += [event for upload in self._uploads for event in upload.result()]
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
@@ -118,11 +136,19 @@ class Chunk:
         self.close()
 
 
-def busy_seconds(intervals: list[tuple[str, int, int]], name: str | None = None) -> float:
-    """Time in which at least one kernel (of that name) ran."""
+def busy_seconds(intervals: list[tuple[str, int, int]]) -> float:
+    """Time in which at least one kernel ran."""
     total, until = 0, 0
-    for kernel, start, end in sorted(intervals, key=lambda item: item[1]):
-        if name in (None, kernel) and end > until:
+    for _, start, end in sorted(intervals, key=lambda item: item[1]):
+        if end > until:
             total += end - max(start, until)
             until = end
     return total * 1e-9
+
+
+def busy_seconds_by_name(intervals: list[tuple[str, int, int]]) -> dict[str, float]:
+    """The same for the kernels of each name."""
+    by_name = defaultdict(list)
+    for interval in intervals:
+        by_name[interval[0]].append(interval)
+    return {name: busy_seconds(some) for name, some in by_name.items()}

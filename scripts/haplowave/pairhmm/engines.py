@@ -93,6 +93,8 @@ class Outcome:
     """float64 (n,): log10 P(read | haplotype); -inf where the probability is zero."""
     unsafe: np.ndarray
     """bool (n,): the precision did not suffice; log10 holds nothing of use."""
+    safe: bool = False
+    """Nothing is unsafe, as far as the engine has looked."""
     kernel_seconds: float = 0.0
     """Sum over the device's kernels of end minus start."""
     cells_computed: int = 0

@@ -9,7 +9,7 @@ import numpy as np
 from haplowave.opencl import Device
 from haplowave.pairhmm import engines, tuning
 from haplowave.pairhmm.batching import in_batches
-from haplowave.pairhmm.chunk import Chunk, busy_seconds
+from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
@@ -39,7 +39,7 @@ def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outc
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
-    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.notes = busy_seconds_by_name(intervals)
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
 

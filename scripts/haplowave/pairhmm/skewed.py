@@ -8,7 +8,7 @@ halved.
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,19 +16,19 @@ from functools import partial
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import waiters
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
-from haplowave.pairhmm.chunk import Chunk, busy_seconds
+from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, cut_out, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
-_PACKING = 3  # chunks that are cut out and packed while others are in flight
-_PACKERS, _READERS = 2, 1  # threads: more would wait for the interpreter, and for each other
+_PACKING = 2  # chunks that are packed while others are in flight, a thread each: more would wait for the interpreter, and for each other
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -49,7 +49,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
         if len(letters) > MOST_LETTERS:
             return replace(engines.ENGINES["lanes"](work, device, precision), doubtful=True)
     outcome.doubtful = bool(doubts[1:].any())
-    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.notes = busy_seconds_by_name(intervals)
     outcome.notes["trees" if trees else "skewed"] = busy_seconds([interval for interval in intervals if interval[0] in _MAIN])
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
@@ -105,41 +105,39 @@ class _Pipeline:
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
         self.packing: deque[_Packing] = deque()
         self.flying: deque[_Flying] = deque()
-        self.packers: Executor | None = None
-        self.readers: Executor | None = None
+        self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
+        self.started = False
+        self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
         try:
-            if len(self.waiting) == 1:  # threads take longer than one chunk
-                self._fly()
-            else:
-                with ThreadPoolExecutor(_PACKERS) as self.packers, ThreadPoolExecutor(_READERS) as self.readers:
-                    self._fly()
+            while self.waiting or self.packing or self.flying:
+                self._pack()
+                if self.packing and len(self.flying) < _IN_FLIGHT:
+                    self._launch(self.packing.popleft())
+                else:
+                    self._land()
         finally:
             self._ground()
         return self.doubts, self.intervals
 
-    def _fly(self) -> None:
-        while self.waiting or self.packing or self.flying:
-            self._pack()
-            if self.packing and len(self.flying) < _IN_FLIGHT:
-                self._launch(self.packing.popleft())
-            else:
-                self._land()
-
     def _pack(self) -> None:
-        runner = self.runner
-        while self.waiting and len(self.packing) < (_PACKING if self.packers else 1):
-            cut = cut_out(self.work, self.waiting.popleft(), self.share_prefixes)
-            function = partial(pack, cut, self.share, runner.queues, runner.settings, runner.precision)
-            future = self.packers.submit(function) if self.packers else None
-            self.packing.append(_Packing(cut.piece, future.result if future else function, future))
+        """Begin to pack. The device waits for the first chunk, which therefore has the interpreter for itself."""
+        runner, threads = self.runner, self.threads and self.started
+        while self.waiting and len(self.packing) < (_PACKING if threads else 1):
+            piece = self.waiting.popleft()
+            function = partial(pack, self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
+            future = waiters().submit(function) if threads else None
+            self.packing.append(_Packing(piece, future.result if future else function, future))
 
     def _launch(self, packing: _Packing) -> None:
         try:
             packed = packing.packed()
+            self.started = True
+            if self.threads:
+                self._pack()
             flight = self.runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):
@@ -147,9 +145,8 @@ class _Pipeline:
             self._make_room(packing.piece, not self.flying, error)
             return
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
-        self.flying.append(
-            _Flying(packing.piece, packed.cells, packed.chunk, self.readers.submit(function).result if self.readers else function)
-        )
+        land = waiters().submit(function).result if self.threads else function
+        self.flying.append(_Flying(packing.piece, packed.cells, packed.chunk, land))
 
     def _land(self) -> None:
         flown = self.flying.popleft()
@@ -165,6 +162,7 @@ class _Pipeline:
             return
         self.outcome.cells_computed += flown.cells
         self.doubts |= landed.doubts
+        self.outcome.safe &= landed.safe
         self.intervals += landed.times
 
     def _make_room(self, piece: slice, halve: bool, error: Exception) -> None:

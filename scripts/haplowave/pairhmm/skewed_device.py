@@ -141,6 +141,8 @@ class Landed:
 
     doubts: np.ndarray
     """int32 (DOUBTS,): as in pairhmm_prepare.cl."""
+    safe: bool
+    """No likelihood is unsafe."""
     times: list[tuple[str, int, int]]
     """Name, start and end of each kernel in ns."""
 
@@ -158,13 +160,14 @@ class Flight:
             chunk.read(self._log10s, values)
         else:
             values[:] = chunk.read(self._log10s, np.empty(len(values), self._wide))
-        landed = Landed(chunk.read(self._doubts, np.empty(DOUBTS, np.int32)), chunk.times())
+        doubts = chunk.read(self._doubts, np.empty(DOUBTS, np.int32))
         doubted = unsafe[chunk.where]
         np.logical_not(np.greater_equal(values, least, out=doubted), out=doubted)  # and so is what is no number
         if self._steep is not None:
             doubted |= self._steep
+        times = chunk.times()
         chunk.close()
-        return landed
+        return Landed(doubts, not doubted.any(), times)
 
 
 class _Launching:

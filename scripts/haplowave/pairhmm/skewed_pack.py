@@ -39,7 +39,7 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_FIRST_CHUNK = 2  # the first chunk is smaller by this, so that the device begins early
+_RAMP, _TWO = (0.25, 0.5), (0.3, 0.7)  # sizes of the first chunks, and of the last in reverse; of two, where there are no more
 _SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
 _LARGE = 1 << 20  # bases from which a thread looks through the qualities
@@ -71,7 +71,10 @@ class Packed:
 
 
 def pieces(work: Work, size: int) -> list[slice]:
-    """Slices of the pairs whose inputs are about `size` bytes each; cut between regions, or at least between reads, where it can be."""
+    """Slices of the pairs whose inputs are about `size` bytes each; cut between regions, or at least between reads, where it can be.
+
+    The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends.
+    """
     regions = work.regions
     rows, columns = work.reads.bases.offsets, work.haplotypes.offsets
     first_read, reads, first_haplotype, haplotypes = regions.spans.T
@@ -79,11 +82,10 @@ def pieces(work: Work, size: int) -> list[slice]:
     cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
     if cost[-1] <= size:
         return [slice(0, len(work))]
-    left = int(cost[-1]) - size // _FIRST_CHUNK
-    count = max(1, round(left / size))
-    ends = np.cumsum([size // _FIRST_CHUNK, *[left / count] * count])
-    cuts = np.interp(ends[:-1], cost, regions.offsets).astype(np.int64)
-    cuts = _between(regions, cuts, len(work) // (8 * len(ends)))
+    whole = round(cost[-1] / size - 2 * sum(_RAMP))
+    shares = [*_RAMP, *[1.0] * whole, *reversed(_RAMP)] if whole > 0 else _TWO
+    cuts = np.interp(np.cumsum(shares)[:-1] * (cost[-1] / sum(shares)), cost, regions.offsets).astype(np.int64)
+    cuts = _between(regions, cuts, len(work) // (8 * len(shares)))
     return [slice(begin, end) for begin, end in itertools.pairwise(np.unique([0, *cuts, len(work)]).tolist())]
 
 
@@ -115,6 +117,11 @@ class Cut:
     uniform: Callable[[], list[bool]]
     """Waits; whether each array of qualities is one value throughout."""
 
+    def with_uniform(self) -> Reads:
+        """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
+        arrays = zip(_quals(self.reads), self.uniform(), strict=True)
+        return Reads(self.reads.bases, *(np.broadcast_to(array[:1], array.shape) if one else array for array, one in arrays))
+
 
 def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     """What the pairs of `piece` need; a thread begins to look through it. share_prefixes: as in Cut."""
@@ -134,35 +141,35 @@ def _uniform(reads: Reads) -> list[bool]:
     return [is_uniform(array) for array in _quals(reads)]
 
 
-def pack(cut: Cut, share: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
-    """Everything that the pairs need, on its way to the device. share: look for equal reads."""
-    chunk = Chunk(queues, cut.piece)
-    arrays = [
-        np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(_quals(cut.reads), cut.uniform(), strict=True)
-    ]
+def pack(work: Work, piece: slice, share: bool, share_prefixes: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
+    """Everything that the pairs of `piece` need, on its way to the device. share: look for equal reads; share_prefixes: as in Cut."""
+    cut, chunk = cut_out(work, piece, share_prefixes), Chunk(queues, piece)
     try:
-        return _packed(cut, Reads(cut.reads.bases, *arrays), share, chunk, settings, precision)
+        return _packed(cut, share, chunk, settings, precision)
     except BaseException:
         chunk.abandon()
         raise
 
 
-def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
+def _packed(cut: Cut, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
     regions, haplotypes = cut.regions, cut.haplotypes
-    rows, columns = reads.bases.lengths, haplotypes.lengths
+    rows, columns = cut.reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
-    kept, copies = _shared(regions, reads) if share else (None, None)
+    put = put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk)
+    kept, copies = _shared(regions, cut.with_uniform()) if share else (None, None)
     in_trees = columns <= settings.most_in_tree
     units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
     trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
+    long = [put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)]
+    reads = cut.with_uniform()  # late: by now it is known
     return Packed(
         chunk=chunk,
         pairs=len(regions),
         reads=put_reads(reads, chunk),
-        haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
+        haplotypes=put,
         trees=trees,
         short=put_units(units, chunk) if units and units.launches else None,
-        long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
+        long=long,
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
         doubts=put_zeros(DOUBTS, chunk),
