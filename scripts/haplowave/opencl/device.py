@@ -32,7 +32,7 @@ class _Once(cached_property):
 class Device:
     """A device, its context and its queue (both made on first use), and the programs built for it.
 
-    Memory figures are in bytes. `threads` is what a CPU device computes with, 0 for other kinds.
+    Memory figures are in bytes, `clock` in Hz. `threads` is what a CPU device computes with, 0 for other kinds.
     """
 
     def __init__(self, device: cl.Device):
@@ -44,6 +44,7 @@ class Device:
         self.is_nvidia = "nvidia" in device.vendor.lower() and "nvidia" in self.platform_name.lower()
         self.is_pocl = "portable computing language" in self.platform_name.lower()
         self.compute_units: int = device.max_compute_units
+        self.clock: float = device.max_clock_frequency * 1e6
         self.global_memory: int = device.global_mem_size
         self.max_allocation: int = device.max_mem_alloc_size
         self.local_memory: int = device.local_mem_size

@@ -99,7 +99,7 @@ class _Pipeline:
 
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
-        self.share = work.share_duplicates and worth_sharing(work)
+        self.share = work.share_duplicates and worth_sharing(work, runner.settings.speed)
         chosen = runner.settings
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
         self.waiting = deque(pieces(work, runner.settings.chunk_bytes))

@@ -40,7 +40,8 @@ from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
 _RAMP, _TWO = (0.25, 0.5), (0.3, 0.7)  # sizes of the first chunks, and of the last in reverse; of two, where there are no more
-_SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
+_SAMPLED = 16  # regions that are searched for equal reads first
+_LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
 _LARGE = 1 << 20  # bases from which a thread looks through the qualities
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
@@ -246,15 +247,20 @@ def _some(spans: np.ndarray) -> np.ndarray:
     return spans[np.sort(np.random.default_rng(0).choice(len(spans), _SAMPLED, replace=False))]
 
 
-def worth_sharing(work: Work) -> bool:
-    """Whether equal reads are so many that to look for them saves time: some of the regions tell."""
+def worth_sharing(work: Work, speed: float) -> bool:
+    """Whether equal reads are so many that to look for them saves time: some of the regions tell. speed: as in Settings."""
     spans = _some(work.regions.spans)
     region, read = Regions(spans).rows
+    begin, lengths = work.reads.bases.offsets[read], work.reads.bases.offsets[read + 1] - work.reads.bases.offsets[read]
+    columns = work.haplotypes.offsets[spans[:, 2] + spans[:, 3]] - work.haplotypes.offsets[spans[:, 2]]
+    seconds = lengths * columns[region] / speed
+    if seconds.sum() < _LOOK * len(read):  # not even if all were equal
+        return False
     if len(read) > _LARGE:
         return True
-    begin = work.reads.bases.offsets[read]
-    same = representatives(begin, work.reads.bases.offsets[read + 1] - begin, (work.reads.bases.data, *_quals(work.reads)), region)
-    return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
+    same = representatives(begin, lengths, (work.reads.bases.data, *_quals(work.reads)), region)
+    equal = same != np.arange(len(same))
+    return seconds[equal].sum() >= _LOOK * len(read) + _COMPARE * lengths[equal].sum()
 
 
 def worth_sharing_prefixes(work: Work, columns: int) -> bool:

@@ -4,6 +4,7 @@ A small built-in table, refined by `scripts/tune.py`, whose measurements are kep
 """
 
 import dataclasses
+import functools
 import json
 import os
 from pathlib import Path
@@ -39,6 +40,8 @@ class Settings:
     """NVIDIA: registers a lane may have, by 'fp32', 'fp64', 'long fp32' and 'long fp64'; fewer let more warps run at a time."""
     chunk_bytes: int = 48 << 20
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
+    speed: float = 1e9
+    """Cells a second, roughly: what it saves to compute less."""
 
     @property
     def of_trees(self) -> Rates:
@@ -51,6 +54,7 @@ class Settings:
         return min(self.widest_tree, self.warp * max(self.of_trees))
 
 
+_CELLS_A_CLOCK = 12  # of a compute unit with some 100 lanes
 _NVIDIA_REGISTERS = 65536  # registers of a compute unit
 
 _PORTABLE = Settings(
@@ -85,13 +89,14 @@ _NVIDIA = Settings(
 """Rates in TCUPS on an H200."""
 
 
+@functools.cache
 def built_in(device: Device) -> Settings:
     """What is used where nothing was measured."""
-    if device.is_nvidia:
-        return _NVIDIA
-    if exchange_variant(device) == "local":
+    if device.kind == "cpu":
         return _PORTABLE
-    return Settings(warp=16 if "intel" in device.platform_name.lower() else 32)
+    chosen = _PORTABLE if exchange_variant(device) == "local" else Settings(warp=16 if "intel" in device.platform_name.lower() else 32)
+    chosen = _NVIDIA if device.is_nvidia else chosen
+    return dataclasses.replace(chosen, speed=_CELLS_A_CLOCK * device.compute_units * device.clock)
 
 
 def exchange_variant(device: Device) -> str:
