@@ -15,7 +15,7 @@ from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import QUALITY_MASK
+from haplowave.pairhmm.model import QUALITY_MASK, take
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.screening import check_lengths
 from haplowave.pairhmm.skewed_inputs import (
@@ -130,7 +130,7 @@ def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
     first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
     spans = np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1)
-    reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
+    reads, haplotypes = _reads(work.reads, which_reads), _sequences(work.haplotypes, which_haplotypes)
     if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
         check_lengths(work.reads.bases, work.haplotypes)
     look = partial(_uniform, reads)
@@ -219,25 +219,23 @@ def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.
 
 def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
     """Some of the reads: views where they are a slice."""
-    bases = _take(reads.bases, which, reads.bases.data)
     if isinstance(which, slice):
         span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
-        return Reads(bases, *(array[span] for array in _quals(reads)))
-    return Reads(bases, *(_take(reads.bases, which, array).data for array in _quals(reads)))
+        return Reads(_sequences(reads.bases, which), *(array[span] for array in _quals(reads)))
+    return take(reads, which)
 
 
 def _quals(reads: Reads) -> tuple[np.ndarray, ...]:
     return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
-def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:
-    offsets = sequences.offsets
+def _sequences(sequences: Sequences, which: slice | np.ndarray) -> Sequences:
+    """Some of the sequences: views where they are a slice."""
     if isinstance(which, slice):
-        begin = int(offsets[which.start])
-        return Sequences(data[begin : int(offsets[which.stop])], offsets[which.start : which.stop + 1] - begin)
-    lengths = offsets[which + 1] - offsets[which]
-    new = np.append(0, np.cumsum(lengths))
-    return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
+        begin, end = int(sequences.offsets[which.start]), int(sequences.offsets[which.stop])
+        return Sequences(sequences.data[begin:end], sequences.offsets[which.start : which.stop + 1] - begin)
+    source, offsets = sequences.places(which)
+    return Sequences(sequences.data[source], offsets)
 
 
 def _some(spans: np.ndarray) -> np.ndarray:
