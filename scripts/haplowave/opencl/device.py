@@ -85,9 +85,9 @@ class Device:
         return BufferPool(self.context, 0 if self.kind == "cpu" else self.global_memory // _KEPT)
 
     @_Once
-    def staging(self) -> Staging | None:
-        """Pinned memory for uploads; None for a CPU, which needs none."""
-        return None if self.kind == "cpu" else Staging(self.context, cl.CommandQueue(self.context))
+    def staging(self) -> Staging:
+        """Pinned memory for copies to and from the device."""
+        return Staging(self.context)
 
     @_Once
     def queue(self) -> cl.CommandQueue:

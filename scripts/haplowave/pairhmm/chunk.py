@@ -1,10 +1,11 @@
 """A chunk of pairs on its way through a device: its buffers and its kernels. Nothing waits until the results are collected.
 
-A driver may copy to and from ordinary memory only while the call lasts, so large uploads and read backs have threads, and both have
-queues of their own. Large uploads go through pinned memory where the device has use for it.
+A driver may copy to and from ordinary memory only while the call lasts, and slowly. So large arrays go through pinned memory, by threads;
+small ones are put together, and go in one copy.
 """
 
 import itertools
+import mmap
 from collections import defaultdict
 from concurrent.futures import Future, wait
 
@@ -13,10 +14,11 @@ import pyopencl as cl
 
 from haplowave.ahead import pool
 from haplowave.opencl import Device, TypedKernel
-from haplowave.opencl.buffers import Staging
+from haplowave.opencl.buffers import Arena
 
 _LINES = 4
-_LARGE = 1 << 18  # bytes from which an upload gets a thread
+_LINE = 64  # bytes, alignment in pinned memory
+_READ = 1 << 20  # bytes that are read back at a time, while those before are passed on
 
 
 class Queues:
@@ -48,39 +50,32 @@ class Chunk:
         self.kernels: list[tuple[str, cl.Event]] = []
         self._line = 0
         self._buffers: list[cl.Buffer] = []
-        self._arrays: list[np.ndarray] = []
-        self._uploads: list[Future[list[cl.Event]]] = []
+        self._arenas: list[Arena] = []
+        self._uploads: list[Future[None]] = []
         self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
-        """A buffer with the content of `array`, which may still be on its way."""
-        array = np.ascontiguousarray(array)
-        buffer = self._buffer(array.nbytes)
-        self._arrays.append(array)
-        if array.nbytes >= _LARGE:
-            self._uploads += self._put_large(buffer, array)
-        elif array.nbytes:
-            self._uploaded.append(self._upload(buffer, array))
+        """A buffer that will have the content of `array` when the first kernel runs."""
+        data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+        if len(data) <= Arena.SLOT:
+            return self._put_small(data)
+        buffer, block = self._buffer(len(data)), self.queues.staging.BLOCK
+        self._uploads += [pool().submit(self._upload, buffer, data, begin) for begin in range(0, len(data), block)]
         return buffer
 
-    def _put_large(self, buffer: cl.Buffer, array: np.ndarray) -> list[Future[list[cl.Event]]]:
-        staging = self.queues.staging
-        if staging is None:
-            return [pool().submit(lambda: [self._upload(buffer, array)])]
-        data = array.view(np.uint8).reshape(-1)
-        return [pool().submit(self._put_block, staging, buffer, data, begin) for begin in range(0, len(data), staging.BLOCK)]
+    def _put_small(self, data: np.ndarray) -> cl.Buffer:
+        buffer = self._arenas[-1].put(data) if self._arenas else None
+        if buffer is None:
+            self._arenas.append(self.queues.staging.take_arena())
+            buffer = self._arenas[-1].put(data)
+        return buffer
 
-    def _put_block(self, staging: Staging, buffer: cl.Buffer, data: np.ndarray, begin: int) -> list[cl.Event]:
-        """Upload from `begin` on, as much as a block of pinned memory holds; waits, so that the block is free again: no events are left."""
-        data = data[begin : begin + staging.BLOCK]
-        with staging.block() as block:
-            pinned = block[: len(data)]
-            np.copyto(pinned, data)
-            cl.enqueue_copy(self.queues.uploads, buffer, pinned, dst_offset=begin)
-        return []
-
-    def _upload(self, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
-        return cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
+    def _upload(self, buffer: cl.Buffer, data: np.ndarray, begin: int) -> None:
+        """Upload from `begin` on, as much as a block of pinned memory holds; waits, so that the block is free again."""
+        with self.queues.staging.block() as block:
+            data = data[begin : begin + len(block)]
+            np.copyto(block[: len(data)], data)
+            cl.enqueue_copy(self.queues.uploads, buffer, block[: len(data)], dst_offset=begin)
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -93,7 +88,9 @@ class Chunk:
 
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
-        self._uploaded += [event for upload in self._uploads for event in upload.result()]
+        self._uploaded = [arena.upload(self.queues.uploads) for arena in self._arenas]
+        for upload in self._uploads:
+            upload.result()
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
@@ -114,11 +111,25 @@ class Chunk:
         self.kernels.append((kernel.name, event))
         return event
 
-    def read(self, buffer: cl.Buffer, target: np.ndarray) -> np.ndarray:
-        """`target`, filled when all kernels have ended; waits for them."""
+    def read(self, *wanted: tuple[cl.Buffer, np.ndarray]) -> None:
+        """Fill arrays from buffers when all kernels have ended; waits for them."""
+        for _, target in wanted:
+            target.view(np.uint8)[:: mmap.PAGESIZE] = 0  # memory that nobody has touched yet is slow, and now is time
         cl.wait_for_events([event for _, event in self.kernels])
-        cl.enqueue_copy(self.queues.reads, target, buffer)
-        return target
+        with self.queues.staging.block() as block:
+            copies, at = [], 0
+            for buffer, target in wanted:
+                data = target.view(np.uint8)
+                for begin in range(0, len(data), _READ):
+                    part = data[begin : begin + _READ]
+                    if at + len(part) > len(block):
+                        _arrive(copies)
+                        copies, at = [], 0
+                    pinned = block[at : at + len(part)]
+                    event = cl.enqueue_copy(self.queues.reads, pinned, buffer, src_offset=begin, is_blocking=False)
+                    copies.append((event, pinned, part))
+                    at += -(-len(part) // _LINE) * _LINE
+            _arrive(copies)
 
     def times(self) -> list[tuple[str, int, int]]:
         """Name, start and end of each kernel in ns, when all have ended."""
@@ -127,13 +138,22 @@ class Chunk:
     def close(self) -> None:
         """Give the buffers back; no command may use them any more."""
         self.queues.buffers.give(self._buffers)
-        self._buffers, self._arrays = [], []
+        for arena in self._arenas:
+            self.queues.staging.give_arena(arena)
+        self._buffers, self._arenas = [], []
 
     def abandon(self) -> None:
         """Close a chunk of which nothing but uploads may be under way."""
         wait(self._uploads)
         self.queues.uploads.finish()
         self.close()
+
+
+def _arrive(copies: list[tuple[cl.Event, np.ndarray, np.ndarray]]) -> None:
+    """Wait for each copy, and pass it on from pinned memory to where it belongs."""
+    for event, pinned, target in copies:
+        event.wait()
+        np.copyto(target, pinned)
 
 
 def busy_seconds(intervals: list[tuple[str, int, int]]) -> float:

@@ -23,12 +23,12 @@ from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import Packed, first_piece, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
-_PACKING = 2  # chunks that are packed while others are in flight, a thread each: more would wait for the interpreter, and for each other
+_PACKING = 1  # chunks that are packed, by a thread, while others are in flight: more would wait for the interpreter, and for each other
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -102,10 +102,12 @@ class _Pipeline:
         self.share = work.share_duplicates and worth_sharing(work, runner.settings.speed)
         chosen = runner.settings
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
-        self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
+        first = first_piece(work, chosen.chunk_bytes)
+        self.waiting = deque([first] if first else pieces(work, chosen.chunk_bytes))
+        self.uncut = first.stop if first else None  # where the pairs begin that are not cut into pieces yet
         self.packing: deque[_Packing] = deque()
         self.flying: deque[_Flying] = deque()
-        self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
+        self.threads = first is not None or len(self.waiting) > 1  # one chunk takes less time than threads
         self.started = False
         self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
@@ -126,6 +128,9 @@ class _Pipeline:
     def _pack(self) -> None:
         """Begin to pack. The device waits for the first chunk, which therefore has the interpreter for itself."""
         runner, threads = self.runner, self.threads and self.started
+        if self.started and self.uncut:
+            self.waiting += pieces(self.work, runner.settings.chunk_bytes, self.uncut)
+            self.uncut = None
         while self.waiting and len(self.packing) < (_PACKING if threads else 1):
             piece = self.waiting.popleft()
             function = partial(pack, self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
@@ -135,10 +140,8 @@ class _Pipeline:
     def _launch(self, packing: _Packing) -> None:
         try:
             packed = packing.packed()
-            self.started = True
-            if self.threads:
-                self._pack()
             flight = self.runner.launch(packed)
+            self.started = True
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

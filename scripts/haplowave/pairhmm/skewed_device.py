@@ -155,12 +155,11 @@ class Flight:
 
     def collect(self, log10: np.ndarray, unsafe: np.ndarray, least: float) -> Landed:
         """Wait, and fill these arrays at the chunk's place; likelihoods below `least` are unsafe."""
-        chunk, values = self.chunk, log10[self.chunk.where]
-        if values.dtype == self._wide:
-            chunk.read(self._log10s, values)
-        else:
-            values[:] = chunk.read(self._log10s, np.empty(len(values), self._wide))
-        doubts = chunk.read(self._doubts, np.empty(DOUBTS, np.int32))
+        chunk, values, doubts = self.chunk, log10[self.chunk.where], np.empty(DOUBTS, np.int32)
+        wide = values if values.dtype == self._wide else np.empty(len(values), self._wide)
+        chunk.read((self._doubts, doubts), (self._log10s, wide))
+        if wide is not values:
+            values[:] = wide
         doubted = unsafe[chunk.where]
         np.logical_not(np.greater_equal(values, least, out=doubted), out=doubted)  # and so is what is no number
         if self._steep is not None:

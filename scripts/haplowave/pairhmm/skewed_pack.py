@@ -39,7 +39,8 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _TWO = (0.25, 0.5), (0.3, 0.7)  # sizes of the first chunks, and of the last in reverse; of two, where there are no more
+_RAMP, _END, _TWO = (0.1, 0.25, 0.5), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
+_MANY = 8  # times the first chunk: there is more than one
 _SAMPLED = 16  # regions that are searched for equal reads first
 _LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
@@ -71,23 +72,40 @@ class Packed:
     """bool a pair: gaps continue at too high a quality for FP32 to keep a lane in range; None where there is none."""
 
 
-def pieces(work: Work, size: int) -> list[slice]:
-    """Slices of the pairs whose inputs are about `size` bytes each; cut between regions, or at least between reads, where it can be.
+def first_piece(work: Work, size: int) -> slice | None:
+    """The first of the slices that `pieces` makes, found without looking at all regions; None where that is not to be had."""
+    some = Regions(work.regions.spans[: len(work.regions.spans) // _MANY])
+    cost, wanted = _costs(work, some), _RAMP[0] * size
+    if cost[-1] < wanted:
+        return None
+    cut = np.interp([wanted], cost, some.offsets).astype(np.int64)
+    cut = int(_between(some, cut, int(cut[0]) // 2)[0])
+    return slice(0, cut) if cut else None
+
+
+def pieces(work: Work, size: int, begin: int = 0) -> list[slice]:
+    """Slices of the pairs from `begin` on whose inputs are about `size` bytes each; cut between regions, or at least between reads, where
+    it can be. begin: 0, or where `first_piece` ends.
 
     The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends.
     """
-    regions = work.regions
-    rows, columns = work.reads.bases.offsets, work.haplotypes.offsets
-    first_read, reads, first_haplotype, haplotypes = regions.spans.T
-    bases = _A_BASE * (rows[first_read + reads] - rows[first_read]) + columns[first_haplotype + haplotypes] - columns[first_haplotype]
-    cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
-    if cost[-1] <= size:
+    regions, cost = work.regions, _costs(work, work.regions)
+    if not begin and cost[-1] <= size:
         return [slice(0, len(work))]
-    whole = round(cost[-1] / size - 2 * sum(_RAMP))
-    shares = [*_RAMP, *[1.0] * whole, *reversed(_RAMP)] if whole > 0 else _TWO
-    cuts = np.interp(np.cumsum(shares)[:-1] * (cost[-1] / sum(shares)), cost, regions.offsets).astype(np.int64)
-    cuts = _between(regions, cuts, len(work) // (8 * len(shares)))
-    return [slice(begin, end) for begin, end in itertools.pairwise(np.unique([0, *cuts, len(work)]).tolist())]
+    first = np.interp(begin, regions.offsets, cost)
+    ramp = _RAMP[1:] if begin else _RAMP
+    whole = round((cost[-1] - first) / size - sum(ramp) - sum(_END))
+    shares = [*ramp, *[1.0] * whole, *_END] if whole > 0 else _TWO
+    wanted = first + np.cumsum(shares)[:-1] * ((cost[-1] - first) / sum(shares))
+    cuts = _between(regions, np.interp(wanted, cost, regions.offsets).astype(np.int64), len(work) // (8 * len(shares)))
+    bounds = np.unique([begin, *np.maximum(cuts, begin), len(work)]).tolist()
+    return [slice(*bound) for bound in itertools.pairwise(bounds)]
+
+
+def _costs(work: Work, regions: Regions) -> np.ndarray:
+    """Bytes up to each of `regions`, the first of those of `work`, and in all of them."""
+    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    return np.append(0, np.cumsum(_A_BASE * rows + columns + _A_PAIR * regions.spans[:, 1] * regions.spans[:, 3]))
 
 
 def _between(regions: Regions, cuts: np.ndarray, slack: int) -> np.ndarray:
