@@ -58,7 +58,7 @@ class BufferPool:
 class Staging:
     """Pinned host memory between a device and ordinary memory, four times as fast as a copy without; for several threads."""
 
-    BLOCK = 8 << 20
+    BLOCK = 1 << 20  # so that it stays in a core's cache
     _BLOCKS = 6  # at once: each is used by a thread, which copies as fast as its core can
 
     def __init__(self, context: cl.Context):

@@ -7,7 +7,9 @@ small ones are put together, and go in one copy.
 import itertools
 import mmap
 from collections import defaultdict
-from concurrent.futures import Future, wait
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -16,9 +18,11 @@ from haplowave.ahead import pool
 from haplowave.opencl import Device, TypedKernel
 from haplowave.opencl.buffers import Arena
 
+Result = TypeVar("Result")
 _LINES = 4
+_UPLOAD = 8 << 20  # bytes that a thread uploads
 _LINE = 64  # bytes, alignment in pinned memory
-_READ = 1 << 20  # bytes that are read back at a time, while those before are passed on
+_READ = 1 << 19  # bytes that are read back at a time, while those before are passed on
 
 
 class Queues:
@@ -51,7 +55,7 @@ class Chunk:
         self._line = 0
         self._buffers: list[cl.Buffer] = []
         self._arenas: list[Arena] = []
-        self._uploads: list[Future[None]] = []
+        self._uploads: list[Future] = []
         self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
@@ -59,9 +63,15 @@ class Chunk:
         data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
         if len(data) <= Arena.SLOT:
             return self._put_small(data)
-        buffer, block = self._buffer(len(data)), self.queues.staging.BLOCK
-        self._uploads += [pool().submit(self._upload, buffer, data, begin) for begin in range(0, len(data), block)]
+        buffer = self._buffer(len(data))
+        for begin in range(0, len(data), _UPLOAD):
+            self.submit(self._upload, buffer, data, begin, min(begin + _UPLOAD, len(data)))
         return buffer
+
+    def submit(self, function: Callable[..., Result], *arguments: object) -> Future[Result]:
+        """Have a thread do what belongs to the uploads; it may `put`."""
+        self._uploads.append(pool().submit(function, *arguments))
+        return self._uploads[-1]
 
     def _put_small(self, data: np.ndarray) -> cl.Buffer:
         buffer = self._arenas[-1].put(data) if self._arenas else None
@@ -70,12 +80,13 @@ class Chunk:
             buffer = self._arenas[-1].put(data)
         return buffer
 
-    def _upload(self, buffer: cl.Buffer, data: np.ndarray, begin: int) -> None:
-        """Upload from `begin` on, as much as a block of pinned memory holds; waits, so that the block is free again."""
+    def _upload(self, buffer: cl.Buffer, data: np.ndarray, begin: int, end: int) -> None:
+        """Upload begin..end through a block of pinned memory; waits, so that the block is free again."""
         with self.queues.staging.block() as block:
-            data = data[begin : begin + len(block)]
-            np.copyto(block[: len(data)], data)
-            cl.enqueue_copy(self.queues.uploads, buffer, block[: len(data)], dst_offset=begin)
+            for at in range(begin, end, len(block)):
+                pinned = block[: min(len(block), end - at)]
+                np.copyto(pinned, data[at : at + len(pinned)])
+                cl.enqueue_copy(self.queues.uploads, buffer, pinned, dst_offset=at)
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -89,7 +100,7 @@ class Chunk:
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
         self._uploaded = [arena.upload(self.queues.uploads) for arena in self._arenas]
-        for upload in self._uploads:
+        for upload in self._uploads:  # which may become more
             upload.result()
         self._line = self.queues.turn()
         self.queues.uploads.flush()
@@ -144,7 +155,8 @@ class Chunk:
 
     def abandon(self) -> None:
         """Close a chunk of which nothing but uploads may be under way."""
-        wait(self._uploads)
+        for upload in self._uploads:  # which may become more
+            upload.exception()
         self.queues.uploads.finish()
         self.close()
 

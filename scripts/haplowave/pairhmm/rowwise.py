@@ -14,7 +14,7 @@ from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
 from haplowave.pairhmm.skewed_device import LETTERS, SCALE_LOG2, Flight, Runner
-from haplowave.pairhmm.skewed_inputs import DOUBTS, put_bytes, put_haplotypes, put_zeros
+from haplowave.pairhmm.skewed_inputs import DOUBTS, SentReads, put_haplotypes, put_zeros
 from haplowave.pairhmm.skewed_plan import strip_jobs
 from haplowave.pairhmm.tuning import Settings
 
@@ -65,7 +65,7 @@ class _RowwiseRunner(Runner):
         border_offsets = np.append(0, np.cumsum(border_rows))
         jobs, group_buffer, targets = (chunk.put(array) for array in (pairs.astype(np.int32), groups, order.astype(np.uint32)))
         doubts, scales = put_zeros(DOUBTS, chunk), chunk.put(np.zeros(len(reads), self.wide))
-        inputs = (*put_bytes(work.reads, chunk), chunk.put(spans), self.codes, self._probabilities)
+        inputs = (*SentReads(work.reads, chunk).buffers(), chunk.put(spans), self.codes, self._probabilities)
         offsets = chunk.put(border_offsets.astype(np.uint32))
         chunk.begin()
         scale = self.real.type(2.0 ** SCALE_LOG2[self.precision, False])

@@ -23,7 +23,7 @@ from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, first_piece, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import Packed, first_pieces, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
@@ -102,12 +102,12 @@ class _Pipeline:
         self.share = work.share_duplicates and worth_sharing(work, runner.settings.speed)
         chosen = runner.settings
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
-        first = first_piece(work, chosen.chunk_bytes)
-        self.waiting = deque([first] if first else pieces(work, chosen.chunk_bytes))
-        self.uncut = first.stop if first else None  # where the pairs begin that are not cut into pieces yet
+        first = first_pieces(work, chosen.chunk_bytes)
+        self.waiting = deque(first or pieces(work, chosen.chunk_bytes))
+        self.uncut = first[-1].stop if first else None  # where the pairs begin that are not cut into pieces yet
         self.packing: deque[_Packing] = deque()
         self.flying: deque[_Flying] = deque()
-        self.threads = first is not None or len(self.waiting) > 1  # one chunk takes less time than threads
+        self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
         self.started = False
         self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
@@ -128,18 +128,20 @@ class _Pipeline:
     def _pack(self) -> None:
         """Begin to pack. The device waits for the first chunk, which therefore has the interpreter for itself."""
         runner, threads = self.runner, self.threads and self.started
-        if self.started and self.uncut:
-            self.waiting += pieces(self.work, runner.settings.chunk_bytes, self.uncut)
-            self.uncut = None
         while self.waiting and len(self.packing) < (_PACKING if threads else 1):
             piece = self.waiting.popleft()
             function = partial(pack, self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
             future = waiters().submit(function) if threads else None
             self.packing.append(_Packing(piece, future.result if future else function, future))
+        if self.started and self.uncut:
+            self.waiting += pieces(self.work, runner.settings.chunk_bytes, self.uncut)
+            self.uncut = None
 
     def _launch(self, packing: _Packing) -> None:
         try:
             packed = packing.packed()
+            if self.started:
+                self._pack()
             flight = self.runner.launch(packed)
             self.started = True
         except Exception as error:

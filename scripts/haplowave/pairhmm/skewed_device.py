@@ -38,6 +38,7 @@ class Runner:
         self.defines = {"LETTERS": len(letters)} | ({"FP64": 1} if precision == "fp64" else {})
         self._floors = dict(zip(("BASE_FLOOR", "INSERTION_FLOOR", "DELETION_FLOOR", "GAP_FLOOR"), ALWAYS_REGULAR, strict=True))
         self._kernels: dict[tuple, TypedKernel] = {}
+        self._prepared: dict[tuple, TypedKernel] = {}
         self._gap = tables(convention).gap
         self.tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
         self.codes = self.constant(_codes(letters))
@@ -57,7 +58,10 @@ class Runner:
 
     def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> TypedKernel:
         """A kernel of `file` that prepares or finishes."""
-        return self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+        key = (file, name, *defines.items())
+        if key not in self._prepared:
+            self._prepared[key] = self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+        return self._prepared[key]
 
     def gap_of(self, reads: ReadInputs) -> float:
         """The gap continuation probability of all bases, 0 where it varies."""

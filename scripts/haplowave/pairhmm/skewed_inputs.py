@@ -1,6 +1,7 @@
 """What a chunk of `skewed` or `rowwise` uploads, in the form in which the kernels take it."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from haplowave.sequences import Reads, Sequences
 READ_BLOCK = 8  # rows that reads are padded to, as in the kernels
 DOUBTS = 3  # flags of pairhmm_prepare.cl: an unknown letter, no letter, qualities that may be irregular
 
+_LARGE = 1 << 18  # bases from which a thread looks through qualities
 _APART = 64  # bytes
 _memcmp = ctypes.CDLL(None).memcmp  # lets other threads run, and reads twice as fast as NumPy compares
 _memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -85,33 +87,69 @@ def is_uniform(array: np.ndarray) -> bool:
     """Whether a uint8 array, not empty, is one value throughout."""
     if array.strides == (0,):
         return True
-    first = array[:_APART]
-    if (first != first[0]).any():
+    if not _may_be_uniform(array):
         return False
     if not array.flags.c_contiguous:
-        return bool((array == first[0]).all())
-    begin = array.ctypes.data  # equal to itself so many bytes further on
-    return _memcmp(begin, begin + len(first), len(array) - len(first)) == 0
+        return bool((array == array[0]).all())
+    apart = min(_APART, len(array))
+    return _memcmp(array.ctypes.data, array.ctypes.data + apart, len(array) - apart) == 0
 
 
-def put_bytes(reads: Reads, chunk: Chunk) -> tuple[object, ...]:
-    """Bases, the four arrays of qualities, and their strides: of an array that is one value throughout one is sent, with stride 0."""
-    arrays = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    uniform = [is_uniform(array) for array in arrays]
-    quals = [chunk.put(array[:1] if one else array) for array, one in zip(arrays, uniform, strict=True)]
-    return chunk.put(reads.bases.data), *quals, np.array([0 if one else 1 for one in uniform], np.uint32)
+def _may_be_uniform(array: np.ndarray) -> bool:
+    first = array[:_APART]
+    return bool((first == first[0]).all())
 
 
-def put_reads(reads: Reads, chunk: Chunk) -> ReadInputs:
-    """Upload reads."""
-    bytes_of_reads = put_bytes(reads, chunk)
-    return ReadInputs(
-        count=len(reads),
-        blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
-        gap=int(reads.gap_quals[0]) & QUALITY_MASK if reads.gap_quals.strides == (0,) else None,
-        highest_gap=int(((reads.gap_quals[:1] if reads.gap_quals.strides == (0,) else reads.gap_quals) & QUALITY_MASK).max()),
-        buffers=(*bytes_of_reads, chunk.put(reads.bases.offsets.astype(np.uint32))),
-    )
+class SentReads:
+    """Reads on their way to the device; of an array of qualities that is one value throughout, as threads find out, one is sent."""
+
+    def __init__(self, reads: Reads, chunk: Chunk):
+        self._reads, self._chunk = reads, chunk
+        self._bases = chunk.put(reads.bases.data)
+        self._quals = [self._send(array) for array in qualities(reads)]
+
+    def _send(self, array: np.ndarray) -> Callable[[], cl.Buffer | None]:
+        """Waits, and returns the buffer of `array`; None where it is one value throughout."""
+        if len(array) > _LARGE and array.strides != (0,) and _may_be_uniform(array):
+            return self._chunk.submit(self._put, array).result
+        buffer = self._put(array)
+        return lambda: buffer
+
+    def _put(self, array: np.ndarray) -> cl.Buffer | None:
+        return None if is_uniform(array) else self._chunk.put(array)
+
+    def known(self) -> Reads:
+        """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
+        arrays = zip(qualities(self._reads), self._quals, strict=True)
+        return Reads(
+            self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer() is None else array for array, buffer in arrays)
+        )
+
+    def buffers(self) -> tuple[object, ...]:
+        """Bases, the four arrays of qualities, and their strides. Waits."""
+        quals = [buffer() for buffer in self._quals]
+        strides = np.array([buffer is not None for buffer in quals], np.uint32)
+        put = (
+            self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in zip(quals, qualities(self._reads), strict=True)
+        )
+        return self._bases, *put, strides
+
+    def inputs(self) -> ReadInputs:
+        """What the kernels take. Waits."""
+        reads = self.known()
+        constant = reads.gap_quals.strides == (0,)
+        return ReadInputs(
+            count=len(reads),
+            blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
+            gap=int(reads.gap_quals[0]) & QUALITY_MASK if constant else None,
+            highest_gap=int(((reads.gap_quals[:1] if constant else reads.gap_quals) & QUALITY_MASK).max()),
+            buffers=(*self.buffers(), self._chunk.put(reads.bases.offsets.astype(np.uint32))),
+        )
+
+
+def qualities(reads: Reads) -> tuple[np.ndarray, ...]:
+    """The four arrays."""
+    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
 def put_haplotypes(haplotypes: Sequences, long: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:

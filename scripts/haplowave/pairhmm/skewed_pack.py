@@ -4,14 +4,11 @@ All of it is done region by region, in NumPy, in several threads at a time.
 """
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyopencl as cl
 
-from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import Work
@@ -24,13 +21,13 @@ from haplowave.pairhmm.skewed_inputs import (
     HaplotypeInputs,
     LongInputs,
     ReadInputs,
+    SentReads,
     UnitInputs,
-    is_uniform,
     put_haplotypes,
     put_long,
-    put_reads,
     put_units,
     put_zeros,
+    qualities,
 )
 from haplowave.pairhmm.skewed_plan import Jobs, Shapes, long_jobs, shapes, short_units
 from haplowave.pairhmm.trie_inputs import TreeInputs, put_trees
@@ -39,12 +36,12 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _END, _TWO = (0.1, 0.25, 0.5), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
-_MANY = 8  # times the first chunk: there is more than one
+_RAMP, _END, _TWO = (0.15, 0.3, 0.6), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
+_MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first
 _LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
-_LARGE = 1 << 20  # bases from which a thread looks through the qualities
+_LARGE = 1 << 20  # reads that are too many to be searched for equal ones first
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
 
@@ -72,34 +69,35 @@ class Packed:
     """bool a pair: gaps continue at too high a quality for FP32 to keep a lane in range; None where there is none."""
 
 
-def first_piece(work: Work, size: int) -> slice | None:
-    """The first of the slices that `pieces` makes, found without looking at all regions; None where that is not to be had."""
+def first_pieces(work: Work, size: int) -> list[slice]:
+    """The first of the slices that `pieces` makes, found without looking at all regions; none where that does not do."""
     some = Regions(work.regions.spans[: len(work.regions.spans) // _MANY])
-    cost, wanted = _costs(work, some), _RAMP[0] * size
-    if cost[-1] < wanted:
-        return None
-    cut = np.interp([wanted], cost, some.offsets).astype(np.int64)
-    cut = int(_between(some, cut, int(cut[0]) // 2)[0])
-    return slice(0, cut) if cut else None
+    cost, wanted = _costs(work, some), np.cumsum(_RAMP) * size
+    if cost[-1] < wanted[-1]:
+        return []
+    cuts = np.interp(wanted, cost, some.offsets).astype(np.int64)
+    return _slices([0, *_between(some, cuts, int(cuts[0]) // 2)])
 
 
 def pieces(work: Work, size: int, begin: int = 0) -> list[slice]:
     """Slices of the pairs from `begin` on whose inputs are about `size` bytes each; cut between regions, or at least between reads, where
-    it can be. begin: 0, or where `first_piece` ends.
+    it can be. begin: 0, or where `first_pieces` end.
 
     The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends.
     """
     regions, cost = work.regions, _costs(work, work.regions)
     if not begin and cost[-1] <= size:
         return [slice(0, len(work))]
-    first = np.interp(begin, regions.offsets, cost)
-    ramp = _RAMP[1:] if begin else _RAMP
+    first, ramp = np.interp(begin, regions.offsets, cost), () if begin else _RAMP
     whole = round((cost[-1] - first) / size - sum(ramp) - sum(_END))
     shares = [*ramp, *[1.0] * whole, *_END] if whole > 0 else _TWO
     wanted = first + np.cumsum(shares)[:-1] * ((cost[-1] - first) / sum(shares))
     cuts = _between(regions, np.interp(wanted, cost, regions.offsets).astype(np.int64), len(work) // (8 * len(shares)))
-    bounds = np.unique([begin, *np.maximum(cuts, begin), len(work)]).tolist()
-    return [slice(*bound) for bound in itertools.pairwise(bounds)]
+    return _slices([begin, *np.maximum(cuts, begin), len(work)])
+
+
+def _slices(bounds: list[int]) -> list[slice]:
+    return [slice(*bound) for bound in itertools.pairwise(np.unique(bounds).tolist())]
 
 
 def _costs(work: Work, regions: Regions) -> np.ndarray:
@@ -133,13 +131,6 @@ class Cut:
     haplotypes: Sequences
     share_prefixes: bool
     """Whether haplotypes that begin alike share lanes."""
-    uniform: Callable[[], list[bool]]
-    """Waits; whether each array of qualities is one value throughout."""
-
-    def with_uniform(self) -> Reads:
-        """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
-        arrays = zip(_quals(self.reads), self.uniform(), strict=True)
-        return Reads(self.reads.bases, *(np.broadcast_to(array[:1], array.shape) if one else array for array, one in arrays))
 
 
 def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
@@ -151,13 +142,7 @@ def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     reads, haplotypes = _reads(work.reads, which_reads), _sequences(work.haplotypes, which_haplotypes)
     if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
         check_lengths(work.reads.bases, work.haplotypes)
-    look = partial(_uniform, reads)
-    uniform = pool().submit(look).result if len(reads.bases.data) > _LARGE else look
-    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes, uniform)
-
-
-def _uniform(reads: Reads) -> list[bool]:
-    return [is_uniform(array) for array in _quals(reads)]
+    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes)
 
 
 def pack(work: Work, piece: slice, share: bool, share_prefixes: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
@@ -175,25 +160,24 @@ def _packed(cut: Cut, share: bool, chunk: Chunk, settings: Settings, precision: 
     rows, columns = cut.reads.bases.lengths, haplotypes.lengths
     chosen = shapes(rows, columns, settings, precision)
     put = put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk)
-    kept, copies = _shared(regions, cut.with_uniform()) if share else (None, None)
+    sent = SentReads(cut.reads, chunk)
+    kept, copies = _shared(regions, sent.known()) if share else (None, None)
     in_trees = columns <= settings.most_in_tree
     units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
     trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
-    long = [put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)]
-    reads = cut.with_uniform()  # late: by now it is known
     return Packed(
         chunk=chunk,
         pairs=len(regions),
-        reads=put_reads(reads, chunk),
         haplotypes=put,
         trees=trees,
         short=put_units(units, chunk) if units and units.launches else None,
-        long=long,
+        long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
         copies=None if copies is None else chunk.put(copies),
         copy_count=0 if copies is None else len(copies),
         doubts=put_zeros(DOUBTS, chunk),
-        cells=_cells(regions, kept, reads, haplotypes) - spared,
-        steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
+        cells=_cells(regions, kept, cut.reads, haplotypes) - spared,
+        reads=sent.inputs(),
+        steep=_steep(regions, sent.known(), columns, settings) if precision == "fp32" else None,
     )
 
 
@@ -239,12 +223,8 @@ def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
     """Some of the reads: views where they are a slice."""
     if isinstance(which, slice):
         span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
-        return Reads(_sequences(reads.bases, which), *(array[span] for array in _quals(reads)))
+        return Reads(_sequences(reads.bases, which), *(array[span] for array in qualities(reads)))
     return take(reads, which)
-
-
-def _quals(reads: Reads) -> tuple[np.ndarray, ...]:
-    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
 def _sequences(sequences: Sequences, which: slice | np.ndarray) -> Sequences:
@@ -274,7 +254,7 @@ def worth_sharing(work: Work, speed: float) -> bool:
         return False
     if len(read) > _LARGE:
         return True
-    same = representatives(begin, lengths, (work.reads.bases.data, *_quals(work.reads)), region)
+    same = representatives(begin, lengths, (work.reads.bases.data, *qualities(work.reads)), region)
     equal = same != np.arange(len(same))
     return seconds[equal].sum() >= _LOOK * len(read) + _COMPARE * lengths[equal].sum()
 
@@ -289,7 +269,7 @@ def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarr
     region, read = regions.rows
     family = np.full(len(reads), -1)
     family[read[::-1]] = region[::-1]
-    arrays = tuple(array for array in (reads.bases.data, *_quals(reads)) if array.strides != (0,))
+    arrays = tuple(array for array in (reads.bases.data, *qualities(reads)) if array.strides != (0,))
     same = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[read]
     first, _, _, haplotypes = regions.spans[region].T
     kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them
