@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from haplowave.opencl import Device
 from haplowave.pairhmm import ENGINES, tuning
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.model import regular_reads
+from haplowave.pairhmm.model import regular_reads, take
 from haplowave.sequences import Reads, Sequences
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
@@ -67,3 +67,8 @@ def assert_right(outcome: Outcome, work: Work, tolerance: float) -> None:
     assert np.isfinite(outcome.log10[safe]).all()
     error = np.abs(outcome.log10 - expected)[safe] / np.maximum(1.0, -expected[safe] / 100)
     assert error.max(initial=0.0) <= tolerance
+
+
+def repeated(work: Work, times: int) -> Reads:
+    """Every read `times` times, one after another."""
+    return take(work.reads, np.repeat(np.arange(len(work.reads)), times))

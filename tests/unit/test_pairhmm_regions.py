@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import QUICK, case, small_shape
+from pairhmm_cases import QUICK, case, repeated, small_shape
 
 from haplowave.errors import UserError
 from haplowave.pairhmm import Regions, log10_likelihoods, skewed, tuning
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import take
 from haplowave.pairhmm.skewed_pack import halves, pieces
 from haplowave.sequences import Reads, Sequences
 
@@ -86,11 +85,6 @@ def test_regions_outside_are_refused():
     for counts in (([4], [2]), ([3], [4])):
         with pytest.raises(ValueError, match="outside of 3 reads and 3 haplotypes"):
             log10_likelihoods(work.reads, work.haplotypes, Regions.from_counts(*counts))
-
-
-def repeated(work: Work, times: int) -> Reads:
-    """Every read `times` times, one after another."""
-    return take(work.reads, np.repeat(np.arange(len(work.reads)), times))
 
 
 @pytest.mark.parametrize("regions", [1, 40])
