@@ -201,6 +201,7 @@ def test_tuning_measures_what_it_stores(device, shape, monkeypatch, tmp_path):
     assert len(lines) == 4
     assert all(rate > 0 for rates in (measured.rates, measured.long_rates) for kept in rates.values() for rate in kept.values())
     (tmp_path / "folder" / "tuning.json").write_text("[")
+    tuning._content.cache_clear()
     assert tuning.settings(device) == shape
 
 

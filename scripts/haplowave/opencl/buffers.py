@@ -2,13 +2,18 @@
 
 import contextlib
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import cores
+
 _LEAST = 1 << 12
+_ALONE = 1 << 20  # bytes that one core copies
+_COPYING = 6  # cores
 _STEPS = 8  # sizes between two powers of two, so that at most an eighth is wasted
 
 
@@ -56,29 +61,49 @@ class BufferPool:
 
 
 class Staging:
-    """Pinned host memory between a device and ordinary memory, four times as fast as a copy without; for several threads."""
+    """Pinned host memory between a device and ordinary memory, several times as fast as copies without.
 
-    BLOCK = 1 << 20  # so that it stays in a core's cache
-    _BLOCKS = 6  # at once: each is used by a thread, which copies as fast as its core can
+    Large uploads are made by one thread, whatever their number: more would take turns with each other and with whoever plans, and each
+    turn costs as much as to copy 100 kB. The copying itself is spread over cores.
+    """
+
+    BLOCK, _BLOCKS = 8 << 20, 2
+    """Bytes that are uploaded at a time."""
+    READ = 2 << 20
+    """Bytes of a block that is read into."""
 
     def __init__(self, context: cl.Context):
         self._context = context
-        self._queue = cl.CommandQueue(context)
-        self._blocks: list[np.ndarray] = []
+        self.queue = cl.CommandQueue(context)
+        self.thread = ThreadPoolExecutor(1)
+        self._blocks: deque[tuple[np.ndarray, cl.Event | None]] = deque()
+        self._targets: list[np.ndarray] = []
         self._arenas: list[Arena] = []
         self._pinned: list[cl.Buffer] = []
-        self._room = threading.Semaphore(self._BLOCKS)
+
+    def upload(self, buffer: cl.Buffer, data: np.ndarray) -> cl.Event:
+        """Fill `buffer` with `data` (uint8, not empty); to be called in `thread`. The event comes after all that came before."""
+        for begin in range(0, len(data), self.BLOCK):
+            part = data[begin : begin + self.BLOCK]
+            block, copied = self._blocks.popleft() if len(self._blocks) == self._BLOCKS else (self._made(self.BLOCK), None)
+            if copied:
+                copied.wait()
+            pinned = block[: len(part)]
+            copy(pinned, part)
+            event = cl.enqueue_copy(self.queue, buffer, pinned, dst_offset=begin, is_blocking=False)
+            self.queue.flush()
+            self._blocks.append((block, event))
+        return event
 
     @contextlib.contextmanager
-    def block(self) -> Iterator[np.ndarray]:
-        """uint8 (BLOCK,), for the caller alone."""
-        with self._room:
-            block = _popped(self._blocks)
-            block = self._made(self.BLOCK) if block is None else block
-            try:
-                yield block
-            finally:
-                self._blocks.append(block)
+    def target(self) -> Iterator[np.ndarray]:
+        """uint8 (READ,), for the caller alone, in any thread."""
+        block = _popped(self._targets)
+        block = self._made(self.READ) if block is None else block
+        try:
+            yield block
+        finally:
+            self._targets.append(block)
 
     def take_arena(self) -> "Arena":
         """An arena with nothing in it, for the caller alone."""
@@ -96,7 +121,19 @@ class Staging:
         buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
         self._pinned.append(buffer)
         access = cl.map_flags.WRITE | cl.map_flags.READ
-        return cl.enqueue_map_buffer(self._queue, buffer, access, 0, (size,), np.uint8)[0]
+        return cl.enqueue_map_buffer(self.queue, buffer, access, 0, (size,), np.uint8)[0]
+
+
+def copy(target: np.ndarray, source: np.ndarray) -> None:
+    """Copy bytes, by several cores where they are many."""
+    if len(source) <= _ALONE or cores() == 1:
+        np.copyto(target, source)
+        return
+    import pyarrow  # only where much is copied: it takes a while to load
+
+    writer = pyarrow.FixedSizeBufferWriter(pyarrow.py_buffer(target))
+    writer.set_memcopy_threads(min(cores(), _COPYING))
+    writer.write(source)
 
 
 class Arena:

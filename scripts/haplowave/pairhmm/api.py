@@ -119,8 +119,9 @@ def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | Non
         raise ValueError("bases and qualities have to be uint8, and as many qualities of each kind as bases")
     spans = work.regions.spans
     if len(spans):
-        ends = (spans[:, ::2] + spans[:, 1::2]).max(axis=0)
-        if spans.min() < 0 or (spans[:, 1::2].min() < 1) or ends[0] > len(reads) or ends[1] > len(haplotypes):
+        first_read, read_count, first_haplotype, haplotype_count = spans.T
+        fit = (first_read + read_count).max() <= len(reads) and (first_haplotype + haplotype_count).max() <= len(haplotypes)
+        if not fit or min(first_read.min(), first_haplotype.min()) < 0 or min(read_count.min(), haplotype_count.min()) < 1:
             raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
     return work
 

@@ -14,13 +14,11 @@ from typing import TypeVar
 import numpy as np
 import pyopencl as cl
 
-from haplowave.ahead import pool
 from haplowave.opencl import Device, TypedKernel
 from haplowave.opencl.buffers import Arena
 
 Result = TypeVar("Result")
 _LINES = 4
-_UPLOAD = 8 << 20  # bytes that a thread uploads
 _LINE = 64  # bytes, alignment in pinned memory
 _READ = 1 << 19  # bytes that are read back at a time, while those before are passed on
 
@@ -55,23 +53,18 @@ class Chunk:
         self._line = 0
         self._buffers: list[cl.Buffer] = []
         self._arenas: list[Arena] = []
+        self._waiting: list[tuple[cl.Buffer, np.ndarray]] = []
         self._uploads: list[Future] = []
-        self._uploaded: list[cl.Event] = []
+        self._uploaded: list[cl.Event] = []  # kept: to drop one waits for it
+        self._prior: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
         """A buffer that will have the content of `array` when the first kernel runs."""
         data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
         if len(data) <= Arena.SLOT:
             return self._put_small(data)
-        buffer = self._buffer(len(data))
-        for begin in range(0, len(data), _UPLOAD):
-            self.submit(self._upload, buffer, data, begin, min(begin + _UPLOAD, len(data)))
-        return buffer
-
-    def submit(self, function: Callable[..., Result], *arguments: object) -> Future[Result]:
-        """Have a thread do what belongs to the uploads; it may `put`."""
-        self._uploads.append(pool().submit(function, *arguments))
-        return self._uploads[-1]
+        self._waiting.append((self._buffer(len(data)), data))
+        return self._waiting[-1][0]
 
     def _put_small(self, data: np.ndarray) -> cl.Buffer:
         buffer = self._arenas[-1].put(data) if self._arenas else None
@@ -80,13 +73,23 @@ class Chunk:
             buffer = self._arenas[-1].put(data)
         return buffer
 
-    def _upload(self, buffer: cl.Buffer, data: np.ndarray, begin: int, end: int) -> None:
-        """Upload begin..end through a block of pinned memory; waits, so that the block is free again."""
-        with self.queues.staging.block() as block:
-            for at in range(begin, end, len(block)):
-                pinned = block[: min(len(block), end - at)]
-                np.copyto(pinned, data[at : at + len(pinned)])
-                cl.enqueue_copy(self.queues.uploads, buffer, pinned, dst_offset=at)
+    def send(self, more: Callable[[], Result] | None = None) -> Future[Result]:
+        """Have the uploading thread send what is put so far, then call `more`, which may `put`, and send that; waits for nothing."""
+        waiting, self._waiting = self._waiting, []
+        self._uploads.append(self.queues.staging.thread.submit(self._send, waiting, more))
+        return self._uploads[-1]
+
+    def _send(self, waiting: list[tuple[cl.Buffer, np.ndarray]], more: Callable[[], Result] | None) -> Result | None:
+        for buffer, data in waiting:
+            self._uploaded.append(self.queues.staging.upload(buffer, data))
+        return more() if more else None
+
+    def send_now(self, array: np.ndarray) -> cl.Buffer:
+        """`put` for `more` of `send`, of a large array."""
+        data = np.ascontiguousarray(array)
+        buffer = self._buffer(len(data))
+        self._uploaded.append(self.queues.staging.upload(buffer, data))
+        return buffer
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -99,9 +102,12 @@ class Chunk:
 
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
-        self._uploaded = [arena.upload(self.queues.uploads) for arena in self._arenas]
-        for upload in self._uploads:  # which may become more
+        if self._waiting:
+            self.send()
+        uploaded = [arena.upload(self.queues.uploads) for arena in self._arenas]
+        for upload in self._uploads:
             upload.result()
+        self._prior = uploaded + self._uploaded[-1:]  # uploads come one after another
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
@@ -116,7 +122,7 @@ class Chunk:
             (-(-items // group) * group,),
             (group,),
             *arguments,
-            wait_for=(self._uploaded if not self.kernels else []) + (after or []),
+            wait_for=(self._prior if not self.kernels else []) + (after or []),
         )
         queue.flush()
         self.kernels.append((kernel.name, event))
@@ -127,7 +133,7 @@ class Chunk:
         for _, target in wanted:
             target.view(np.uint8)[:: mmap.PAGESIZE] = 0  # memory that nobody has touched yet is slow, and now is time
         cl.wait_for_events([event for _, event in self.kernels])
-        with self.queues.staging.block() as block:
+        with self.queues.staging.target() as block:
             copies, at = [], 0
             for buffer, target in wanted:
                 data = target.view(np.uint8)
@@ -155,8 +161,9 @@ class Chunk:
 
     def abandon(self) -> None:
         """Close a chunk of which nothing but uploads may be under way."""
-        for upload in self._uploads:  # which may become more
+        for upload in self._uploads:
             upload.exception()
+        self.queues.staging.queue.finish()
         self.queues.uploads.finish()
         self.close()
 

@@ -1,6 +1,6 @@
 """Engine `skewed`: sub-warps whose lanes are skewed by a block of rows, for GPUs (kernels/pairhmm_skewed.cl).
 
-The pairs are cut into chunks. Threads pack and upload the next ones, some are on the device, others are read back: the device never
+The pairs are cut into chunks. One is packed, the next ones are uploaded, some are on the device, others are read back: the device never
 waits for the host. Row parameters, haplotype masks and the list of jobs are made on the device. A chunk that does not fit the memory is
 halved.
 """
@@ -8,7 +8,6 @@ halved.
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,12 +22,11 @@ from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, first_pieces, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import first_pieces, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
-_PACKING = 1  # chunks that are packed, by a thread, while others are in flight: more would wait for the interpreter, and for each other
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -75,15 +73,6 @@ def letters_of(reads: Reads) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Packing:
-    """A chunk that is being packed by a thread, or, without `future`, will be when `packed` is called."""
-
-    piece: slice
-    packed: Callable[[], Packed]
-    future: Future[Packed] | None
-
-
-@dataclass(frozen=True)
 class _Flying:
     """A chunk on the device."""
 
@@ -95,7 +84,7 @@ class _Flying:
 
 
 class _Pipeline:
-    """The chunks of one call: to be packed, being packed, in flight."""
+    """The chunks of one call: those that wait, those in flight."""
 
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
@@ -105,53 +94,37 @@ class _Pipeline:
         first = first_pieces(work, chosen.chunk_bytes)
         self.waiting = deque(first or pieces(work, chosen.chunk_bytes))
         self.uncut = first[-1].stop if first else None  # where the pairs begin that are not cut into pieces yet
-        self.packing: deque[_Packing] = deque()
         self.flying: deque[_Flying] = deque()
         self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
-        self.started = False
         self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
-        try:
-            while self.waiting or self.packing or self.flying:
-                self._pack()
-                if self.packing and len(self.flying) < _IN_FLIGHT:
-                    self._launch(self.packing.popleft())
-                else:
-                    self._land()
-        finally:
-            self._ground()
+        while self.waiting or self.flying:
+            if self.waiting and len(self.flying) < _IN_FLIGHT:
+                self._launch(self.waiting.popleft())
+            else:
+                self._land()
+            if self.uncut and not self.waiting:
+                self.waiting += pieces(self.work, self.runner.settings.chunk_bytes, self.uncut)
+                self.uncut = None
         return self.doubts, self.intervals
 
-    def _pack(self) -> None:
-        """Begin to pack. The device waits for the first chunk, which therefore has the interpreter for itself."""
-        runner, threads = self.runner, self.threads and self.started
-        while self.waiting and len(self.packing) < (_PACKING if threads else 1):
-            piece = self.waiting.popleft()
-            function = partial(pack, self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
-            future = waiters().submit(function) if threads else None
-            self.packing.append(_Packing(piece, future.result if future else function, future))
-        if self.started and self.uncut:
-            self.waiting += pieces(self.work, runner.settings.chunk_bytes, self.uncut)
-            self.uncut = None
-
-    def _launch(self, packing: _Packing) -> None:
+    def _launch(self, piece: slice) -> None:
+        """Pack and launch. One thread does that for all chunks: several would wait for the interpreter, and for each other."""
+        runner = self.runner
         try:
-            packed = packing.packed()
-            if self.started:
-                self._pack()
-            flight = self.runner.launch(packed)
-            self.started = True
+            packed = pack(self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
+            flight = runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self._make_room(packing.piece, not self.flying, error)
+            self._make_room(piece, not self.flying, error)
             return
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
         land = waiters().submit(function).result if self.threads else function
-        self.flying.append(_Flying(packing.piece, packed.cells, packed.chunk, land))
+        self.flying.append(_Flying(piece, packed.cells, packed.chunk, land))
 
     def _land(self) -> None:
         flown = self.flying.popleft()
@@ -176,14 +149,5 @@ class _Pipeline:
             raise error
         while self.flying:
             self._land()
-        later = [packing.piece for packing in self.packing]
-        self._ground()
         self.runner.device.buffers.clear()
-        self.waiting.extendleft(reversed([*(halves(piece) if halve else [piece]), *later]))
-
-    def _ground(self) -> None:
-        """End what is being packed."""
-        while self.packing:
-            future = self.packing.popleft().future
-            if future and not future.cancel() and future.exception() is None:
-                future.result().chunk.abandon()
+        self.waiting.extendleft(reversed(halves(piece) if halve else [piece]))

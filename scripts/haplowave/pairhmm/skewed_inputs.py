@@ -1,7 +1,6 @@
 """What a chunk of `skewed` or `rowwise` uploads, in the form in which the kernels take it."""
 
 import ctypes
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,52 +86,40 @@ def is_uniform(array: np.ndarray) -> bool:
     """Whether a uint8 array, not empty, is one value throughout."""
     if array.strides == (0,):
         return True
-    if not _may_be_uniform(array):
+    first = array[:_APART]
+    if (first != first[0]).any():
         return False
     if not array.flags.c_contiguous:
         return bool((array == array[0]).all())
-    apart = min(_APART, len(array))
-    return _memcmp(array.ctypes.data, array.ctypes.data + apart, len(array) - apart) == 0
-
-
-def _may_be_uniform(array: np.ndarray) -> bool:
-    first = array[:_APART]
-    return bool((first == first[0]).all())
+    return _memcmp(array.ctypes.data, array.ctypes.data + len(first), len(array) - len(first)) == 0
 
 
 class SentReads:
-    """Reads on their way to the device; of an array of qualities that is one value throughout, as threads find out, one is sent."""
+    """Reads on their way to the device; of an array of qualities that is one value throughout, as a thread finds out, one is sent."""
 
     def __init__(self, reads: Reads, chunk: Chunk):
         self._reads, self._chunk = reads, chunk
         self._bases = chunk.put(reads.bases.data)
-        self._quals = [self._send(array) for array in qualities(reads)]
+        if len(reads.bases.data) > _LARGE:
+            self._quals = chunk.send(self._look).result
+        else:
+            quals = [None if is_uniform(array) else chunk.put(array) for array in qualities(reads)]
+            self._quals = lambda: quals
 
-    def _send(self, array: np.ndarray) -> Callable[[], cl.Buffer | None]:
-        """Waits, and returns the buffer of `array`; None where it is one value throughout."""
-        if len(array) > _LARGE and array.strides != (0,) and _may_be_uniform(array):
-            return self._chunk.submit(self._put, array).result
-        buffer = self._put(array)
-        return lambda: buffer
-
-    def _put(self, array: np.ndarray) -> cl.Buffer | None:
-        return None if is_uniform(array) else self._chunk.put(array)
+    def _look(self) -> list[cl.Buffer | None]:
+        return [None if is_uniform(array) else self._chunk.send_now(array) for array in qualities(self._reads)]
 
     def known(self) -> Reads:
         """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
-        arrays = zip(qualities(self._reads), self._quals, strict=True)
-        return Reads(
-            self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer() is None else array for array, buffer in arrays)
-        )
+        arrays = zip(qualities(self._reads), self._quals(), strict=True)
+        return Reads(self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer is None else array for array, buffer in arrays))
 
     def buffers(self) -> tuple[object, ...]:
         """Bases, the four arrays of qualities, and their strides. Waits."""
-        quals = [buffer() for buffer in self._quals]
+        quals = self._quals()
         strides = np.array([buffer is not None for buffer in quals], np.uint32)
-        put = (
-            self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in zip(quals, qualities(self._reads), strict=True)
-        )
-        return self._bases, *put, strides
+        arrays = zip(quals, qualities(self._reads), strict=True)
+        return self._bases, *(self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in arrays), strides
 
     def inputs(self) -> ReadInputs:
         """What the kernels take. Waits."""

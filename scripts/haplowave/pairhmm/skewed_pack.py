@@ -36,7 +36,7 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _END, _TWO = (0.15, 0.3, 0.6), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
+_RAMP, _END, _TWO = (0.25, 0.4, 0.7), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
 _MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first
 _LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another

@@ -136,10 +136,11 @@ def warps_at_once(chosen: Settings, precision: str) -> int:
 def store(device: Device, chosen: Settings) -> Path:
     """Keep `chosen` for `device`; returns the file."""
     path = settings_file()
-    everything = _stored()
-    everything[_key(device)] = dataclasses.asdict(chosen)
+    _content.cache_clear()  # another process may have stored something
+    everything = _stored() | {_key(device): dataclasses.asdict(chosen)}
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
+    _content.cache_clear()
     return path
 
 
@@ -148,8 +149,14 @@ def _key(device: Device) -> str:
 
 
 def _stored() -> dict[str, dict]:
+    return _content(settings_file())
+
+
+@functools.cache
+def _content(path: Path) -> dict[str, dict]:
+    """What `path` holds; looked at once, for some file systems take longer than a small call."""
     try:
-        content = json.loads(settings_file().read_text())
+        content = json.loads(path.read_text())
     except (OSError, ValueError):  # nothing measured yet, or a file that is not ours: measuring again repairs it
         return {}
     return content if isinstance(content, dict) else {}
