@@ -39,6 +39,7 @@ _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this ga
 _RAMP, _END, _TWO = (0.25, 0.4, 0.7), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
 _MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first
+_IRREGULAR = np.random.default_rng(0).random(_SAMPLED)
 _LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
 _LARGE = 1 << 20  # reads that are too many to be searched for equal ones first
@@ -240,7 +241,7 @@ def _some(spans: np.ndarray) -> np.ndarray:
     """Some of the regions, always the same ones; at irregular distances, for regions may repeat themselves at regular ones."""
     if len(spans) <= _SAMPLED:
         return spans
-    return spans[np.sort(np.random.default_rng(0).choice(len(spans), _SAMPLED, replace=False))]
+    return spans[((np.arange(_SAMPLED) + _IRREGULAR) * (len(spans) / _SAMPLED)).astype(np.int64)]
 
 
 def worth_sharing(work: Work, speed: float) -> bool:
