@@ -63,11 +63,11 @@ class BufferPool:
 class Staging:
     """Pinned host memory between a device and ordinary memory, several times as fast as copies without.
 
-    Large uploads are made by one thread, whatever their number: more would take turns with each other and with whoever plans, and each
+    Large uploads are made by two threads, whatever their number: more would take turns with each other and with whoever plans, and each
     turn costs as much as to copy 100 kB. The copying itself is spread over cores.
     """
 
-    BLOCK, _BLOCKS = 8 << 20, 2
+    BLOCK, _BLOCKS = 8 << 20, 4
     """Bytes that are uploaded at a time."""
     READ = 2 << 20
     """Bytes of a block that is read into."""
@@ -75,25 +75,33 @@ class Staging:
     def __init__(self, context: cl.Context):
         self._context = context
         self.queue = cl.CommandQueue(context)
-        self.thread = ThreadPoolExecutor(1)
-        self._blocks: deque[tuple[np.ndarray, cl.Event | None]] = deque()
+        self.threads = ThreadPoolExecutor(2)
+        self._blocks: deque[tuple[np.ndarray, cl.Event]] = deque()
+        self._left = self._BLOCKS
         self._targets: list[np.ndarray] = []
         self._arenas: list[Arena] = []
         self._pinned: list[cl.Buffer] = []
 
     def upload(self, buffer: cl.Buffer, data: np.ndarray) -> cl.Event:
-        """Fill `buffer` with `data` (uint8, not empty); to be called in `thread`. The event comes after all that came before."""
+        """Fill `buffer` with `data` (uint8, not empty); to be called in one of `threads`. The event comes after all copies."""
         for begin in range(0, len(data), self.BLOCK):
             part = data[begin : begin + self.BLOCK]
-            block, copied = self._blocks.popleft() if len(self._blocks) == self._BLOCKS else (self._made(self.BLOCK), None)
-            if copied:
-                copied.wait()
+            block = self._block()
             pinned = block[: len(part)]
             copy(pinned, part)
             event = cl.enqueue_copy(self.queue, buffer, pinned, dst_offset=begin, is_blocking=False)
             self.queue.flush()
             self._blocks.append((block, event))
         return event
+
+    def _block(self) -> np.ndarray:
+        """uint8 (BLOCK,), free again."""
+        if self._left > 0:
+            self._left -= 1
+            return self._made(self.BLOCK)
+        block, copied = self._blocks.popleft()  # there are more than threads that each hold one
+        copied.wait()
+        return block
 
     @contextlib.contextmanager
     def target(self) -> Iterator[np.ndarray]:

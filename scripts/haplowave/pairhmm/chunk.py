@@ -7,9 +7,7 @@ small ones are put together, and go in one copy.
 import itertools
 import mmap
 from collections import defaultdict
-from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -17,7 +15,6 @@ import pyopencl as cl
 from haplowave.opencl import Device, TypedKernel
 from haplowave.opencl.buffers import Arena
 
-Result = TypeVar("Result")
 _LINES = 4
 _LINE = 64  # bytes, alignment in pinned memory
 _READ = 1 << 19  # bytes that are read back at a time, while those before are passed on
@@ -54,9 +51,8 @@ class Chunk:
         self._buffers: list[cl.Buffer] = []
         self._arenas: list[Arena] = []
         self._waiting: list[tuple[cl.Buffer, np.ndarray]] = []
-        self._uploads: list[Future] = []
-        self._uploaded: list[cl.Event] = []  # kept: to drop one waits for it
-        self._prior: list[cl.Event] = []
+        self._uploads: list[Future[None]] = []
+        self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
         """A buffer that will have the content of `array` when the first kernel runs."""
@@ -73,23 +69,15 @@ class Chunk:
             buffer = self._arenas[-1].put(data)
         return buffer
 
-    def send(self, more: Callable[[], Result] | None = None) -> Future[Result]:
-        """Have the uploading thread send what is put so far, then call `more`, which may `put`, and send that; waits for nothing."""
-        waiting, self._waiting = self._waiting, []
-        self._uploads.append(self.queues.staging.thread.submit(self._send, waiting, more))
-        return self._uploads[-1]
+    def send(self) -> None:
+        """Have a thread send the large arrays that are put so far; waits for nothing."""
+        if self._waiting:
+            self._uploads.append(self.queues.staging.threads.submit(self._send, self._waiting))
+            self._waiting = []
 
-    def _send(self, waiting: list[tuple[cl.Buffer, np.ndarray]], more: Callable[[], Result] | None) -> Result | None:
+    def _send(self, waiting: list[tuple[cl.Buffer, np.ndarray]]) -> None:
         for buffer, data in waiting:
             self._uploaded.append(self.queues.staging.upload(buffer, data))
-        return more() if more else None
-
-    def send_now(self, array: np.ndarray) -> cl.Buffer:
-        """`put` for `more` of `send`, of a large array."""
-        data = np.ascontiguousarray(array)
-        buffer = self._buffer(len(data))
-        self._uploaded.append(self.queues.staging.upload(buffer, data))
-        return buffer
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -102,12 +90,11 @@ class Chunk:
 
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
-        if self._waiting:
-            self.send()
-        uploaded = [arena.upload(self.queues.uploads) for arena in self._arenas]
+        self.send()
+        small = [arena.upload(self.queues.uploads) for arena in self._arenas]
         for upload in self._uploads:
             upload.result()
-        self._prior = uploaded + self._uploaded[-1:]  # uploads come one after another
+        self._uploaded += small
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
@@ -122,7 +109,7 @@ class Chunk:
             (-(-items // group) * group,),
             (group,),
             *arguments,
-            wait_for=(self._prior if not self.kernels else []) + (after or []),
+            wait_for=(self._uploaded if not self.kernels else []) + (after or []),
         )
         queue.flush()
         self.kernels.append((kernel.name, event))

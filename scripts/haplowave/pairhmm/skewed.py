@@ -22,11 +22,12 @@ from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import first_pieces, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import Packing, first_pieces, halves, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
+_PACKING = 2  # chunks: while one is looked through and uploaded, the next is planned
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -84,7 +85,7 @@ class _Flying:
 
 
 class _Pipeline:
-    """The chunks of one call: those that wait, those in flight."""
+    """The chunks of one call: those that wait, those that are packed, those in flight."""
 
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
@@ -94,37 +95,55 @@ class _Pipeline:
         first = first_pieces(work, chosen.chunk_bytes)
         self.waiting = deque(first or pieces(work, chosen.chunk_bytes))
         self.uncut = first[-1].stop if first else None  # where the pairs begin that are not cut into pieces yet
+        self.packing: deque[Packing] = deque()
         self.flying: deque[_Flying] = deque()
+        self.begun = False  # whether the device has something to do
         self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
         self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
-        while self.waiting or self.flying:
-            if self.waiting and len(self.flying) < _IN_FLIGHT:
-                self._launch(self.waiting.popleft())
-            else:
-                self._land()
-            if self.uncut and not self.waiting:
-                self.waiting += pieces(self.work, self.runner.settings.chunk_bytes, self.uncut)
-                self.uncut = None
+        try:
+            while self.waiting or self.packing or self.flying:
+                if self.waiting and len(self.packing) < (_PACKING if self.begun else 1):
+                    self._pack(self.waiting.popleft())
+                elif self.packing and len(self.flying) < _IN_FLIGHT:
+                    self._launch(self.packing.popleft())
+                else:
+                    self._land()
+        finally:
+            self._unpack()
         return self.doubts, self.intervals
 
-    def _launch(self, piece: slice) -> None:
-        """Pack and launch. One thread does that for all chunks: several would wait for the interpreter, and for each other."""
+    def _pack(self, piece: slice) -> None:
+        """One thread does that for all chunks, and launches: several would wait for the interpreter, and for each other."""
         runner = self.runner
         try:
-            packed = pack(self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
-            flight = runner.launch(packed)
+            self.packing.append(
+                Packing(self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
+            )
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self._make_room(piece, not self.flying, error)
+            self._make_room(piece, not self.flying and not self.packing, error)
+
+    def _launch(self, packing: Packing) -> None:
+        try:
+            packed = packing.packed()
+            flight = self.runner.launch(packed)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self._make_room(packing.piece, not self.flying and not self.packing, error)
             return
+        self.begun = True
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
         land = waiters().submit(function).result if self.threads else function
-        self.flying.append(_Flying(piece, packed.cells, packed.chunk, land))
+        self.flying.append(_Flying(packing.piece, packed.cells, packed.chunk, land))
+        if self.uncut and not self.waiting:
+            self.waiting += pieces(self.work, self.runner.settings.chunk_bytes, self.uncut)
+            self.uncut = None
 
     def _land(self) -> None:
         flown = self.flying.popleft()
@@ -149,5 +168,13 @@ class _Pipeline:
             raise error
         while self.flying:
             self._land()
+        later, self.begun = self._unpack(), False
         self.runner.device.buffers.clear()
-        self.waiting.extendleft(reversed(halves(piece) if halve else [piece]))
+        self.waiting.extendleft(reversed([*(halves(piece) if halve else [piece]), *later]))
+
+    def _unpack(self) -> list[slice]:
+        """Give back what is packed."""
+        pieces_of = [packing.piece for packing in self.packing]
+        while self.packing:
+            self.packing.popleft().chunk.abandon()
+        return pieces_of

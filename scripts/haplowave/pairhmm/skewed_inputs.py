@@ -1,11 +1,14 @@
 """What a chunk of `skewed` or `rowwise` uploads, in the form in which the kernels take it."""
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk
 from haplowave.pairhmm.model import QUALITY_MASK
 from haplowave.pairhmm.skewed_plan import Jobs, Launch, Units
@@ -86,37 +89,46 @@ def is_uniform(array: np.ndarray) -> bool:
     """Whether a uint8 array, not empty, is one value throughout."""
     if array.strides == (0,):
         return True
-    first = array[:_APART]
-    if (first != first[0]).any():
+    if not _begins_uniform(array):
         return False
     if not array.flags.c_contiguous:
         return bool((array == array[0]).all())
-    return _memcmp(array.ctypes.data, array.ctypes.data + len(first), len(array) - len(first)) == 0
+    apart = min(_APART, len(array))
+    return _memcmp(array.ctypes.data, array.ctypes.data + apart, len(array) - apart) == 0
+
+
+def _begins_uniform(array: np.ndarray) -> bool:
+    first = array[:_APART]
+    return bool((first == first[0]).all())
 
 
 class SentReads:
-    """Reads on their way to the device; of an array of qualities that is one value throughout, as a thread finds out, one is sent."""
+    """Reads on their way to the device; of an array of qualities that is one value throughout, as threads find out, one is sent."""
 
     def __init__(self, reads: Reads, chunk: Chunk):
         self._reads, self._chunk = reads, chunk
         self._bases = chunk.put(reads.bases.data)
-        if len(reads.bases.data) > _LARGE:
-            self._quals = chunk.send(self._look).result
-        else:
-            quals = [None if is_uniform(array) else chunk.put(array) for array in qualities(reads)]
-            self._quals = lambda: quals
+        self._quals = [self._put(array) for array in qualities(reads)]
+        chunk.send()
 
-    def _look(self) -> list[cl.Buffer | None]:
-        return [None if is_uniform(array) else self._chunk.send_now(array) for array in qualities(self._reads)]
+    def _put(self, array: np.ndarray) -> Callable[[], cl.Buffer | None]:
+        """Waits; the buffer of `array`, None where it is one value throughout."""
+        if len(array) > _LARGE and array.strides != (0,) and _begins_uniform(array):
+            uniform = pool().submit(is_uniform, array).result
+            return cache(lambda: None if uniform() else self._chunk.put(array))
+        buffer = None if is_uniform(array) else self._chunk.put(array)
+        return lambda: buffer
 
     def known(self) -> Reads:
         """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
-        arrays = zip(qualities(self._reads), self._quals(), strict=True)
-        return Reads(self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer is None else array for array, buffer in arrays))
+        arrays = zip(qualities(self._reads), self._quals, strict=True)
+        return Reads(
+            self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer() is None else array for array, buffer in arrays)
+        )
 
     def buffers(self) -> tuple[object, ...]:
         """Bases, the four arrays of qualities, and their strides. Waits."""
-        quals = self._quals()
+        quals = [buffer() for buffer in self._quals]
         strides = np.array([buffer is not None for buffer in quals], np.uint32)
         arrays = zip(quals, qualities(self._reads), strict=True)
         return self._bases, *(self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in arrays), strides

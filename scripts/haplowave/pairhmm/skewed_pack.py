@@ -5,6 +5,7 @@ All of it is done region by region, in NumPy, in several threads at a time.
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyopencl as cl
@@ -36,7 +37,7 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _END, _TWO = (0.25, 0.4, 0.7), (0.4, 0.15), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
+_RAMP, _END, _TWO = (0.2, 0.4, 0.7), (0.3, 0.1), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
 _MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first
 _IRREGULAR = np.random.default_rng(0).random(_SAMPLED)
@@ -146,40 +147,57 @@ def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes)
 
 
-def pack(work: Work, piece: slice, share: bool, share_prefixes: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
-    """Everything that the pairs of `piece` need, on its way to the device. share: look for equal reads; share_prefixes: as in Cut."""
-    cut, chunk = cut_out(work, piece, share_prefixes), Chunk(queues, piece)
-    try:
-        return _packed(cut, share, chunk, settings, precision)
-    except BaseException:
-        chunk.abandon()
-        raise
+class Packing:
+    """A chunk that is planned, and on its way to the device while threads look through its reads.
 
+    share: look for equal reads; share_prefixes: as in Cut.
+    """
 
-def _packed(cut: Cut, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
-    regions, haplotypes = cut.regions, cut.haplotypes
-    rows, columns = cut.reads.bases.lengths, haplotypes.lengths
-    chosen = shapes(rows, columns, settings, precision)
-    put = put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk)
-    sent = SentReads(cut.reads, chunk)
-    kept, copies = _shared(regions, sent.known()) if share else (None, None)
-    in_trees = columns <= settings.most_in_tree
-    units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
-    trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
-    return Packed(
-        chunk=chunk,
-        pairs=len(regions),
-        haplotypes=put,
-        trees=trees,
-        short=put_units(units, chunk) if units and units.launches else None,
-        long=[put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
-        copies=None if copies is None else chunk.put(copies),
-        copy_count=0 if copies is None else len(copies),
-        doubts=put_zeros(DOUBTS, chunk),
-        cells=_cells(regions, kept, cut.reads, haplotypes) - spared,
-        reads=sent.inputs(),
-        steep=_steep(regions, sent.known(), columns, settings) if precision == "fp32" else None,
-    )
+    def __init__(
+        self, work: Work, piece: slice, share: bool, share_prefixes: bool, queues: Queues, settings: Settings, precision: str
+    ) -> None:
+        self.piece, self.chunk = piece, Chunk(queues, piece)
+        cut = cut_out(work, piece, share_prefixes)
+        try:
+            self._plan(cut, share, settings, precision)
+        except BaseException:
+            self.chunk.abandon()
+            raise
+
+    def _plan(self, cut: Cut, share: bool, settings: Settings, precision: str) -> None:
+        chunk, regions, haplotypes = self.chunk, cut.regions, cut.haplotypes
+        rows, columns = cut.reads.bases.lengths, haplotypes.lengths
+        chosen = shapes(rows, columns, settings, precision)
+        put = put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk)
+        sent = SentReads(cut.reads, chunk)
+        kept, copies = _shared(regions, sent.known()) if share else (None, None)
+        in_trees = columns <= settings.most_in_tree
+        units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
+        trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
+        known = {
+            "chunk": chunk,
+            "pairs": len(regions),
+            "haplotypes": put,
+            "trees": trees,
+            "short": put_units(units, chunk) if units and units.launches else None,
+            "long": [put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings)],
+            "copies": None if copies is None else chunk.put(copies),
+            "copy_count": 0 if copies is None else len(copies),
+            "doubts": put_zeros(DOUBTS, chunk),
+            "cells": _cells(regions, kept, cut.reads, haplotypes) - spared,
+        }
+        chunk.send()
+        self._steep = partial(_steep, regions, columns=columns, settings=settings) if precision == "fp32" else None
+        self._sent, self._known = sent, known
+
+    def packed(self) -> Packed:
+        """What `Runner.launch` takes. Waits until the reads are looked through."""
+        try:
+            steep = self._steep(reads=self._sent.known()) if self._steep else None
+            return Packed(reads=self._sent.inputs(), steep=steep, **self._known)
+        except BaseException:
+            self.chunk.abandon()
+            raise
 
 
 def _trees(cut: Cut, rows: np.ndarray, wanted: np.ndarray, settings: Settings, chunk: Chunk) -> tuple[TreeInputs | None, int]:
