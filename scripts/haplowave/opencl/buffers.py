@@ -1,10 +1,12 @@
 """Memory that is handed out again and again: to give a device's back waits for what the device is doing, to pin a host's takes long."""
 
 import contextlib
+import functools
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 
 import numpy as np
 import pyopencl as cl
@@ -134,14 +136,23 @@ class Staging:
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
     """Copy bytes, by several cores where they are many."""
-    if len(source) <= _ALONE or cores() == 1:
+    arrow = _arrow() if len(source) > _ALONE and cores() > 1 else None
+    if arrow is None:
         np.copyto(target, source)
         return
-    import pyarrow  # only where much is copied: it takes a while to load
-
-    writer = pyarrow.FixedSizeBufferWriter(pyarrow.py_buffer(target))
+    writer = arrow.FixedSizeBufferWriter(arrow.py_buffer(target))
     writer.set_memcopy_threads(min(cores(), _COPYING))
     writer.write(source)
+
+
+@functools.cache
+def _arrow() -> ModuleType | None:
+    """pyarrow, which takes a while to load and may be missing where no tables are read."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    return pyarrow
 
 
 class Arena:
