@@ -33,23 +33,37 @@ def regions_of(count: int, reads: int, haplotypes: int, seed: int = 1) -> Work:
     return Work(Reads(bases, *quals), columns, regions)
 
 
+def cut(size: int, speed: float = 1e9) -> tuning.Settings:
+    return tuning.Settings(chunk_bytes=size, speed=speed)
+
+
+@pytest.mark.parametrize("speed", [1e9, 1e15])
 @pytest.mark.parametrize("size", [300, 3_000, 30_000, 300_000, 3_000_000])
-def test_pieces_follow_one_another_and_are_no_larger_than_asked(size):
+def test_pieces_follow_one_another_and_are_no_larger_than_asked(size, speed):
     work = regions_of(3000, 9, 5)
-    first = first_pieces(work, size)
-    everything = [*first, *pieces(work, size, first[-1].stop if first else 0)]
+    first = first_pieces(work, cut(size, speed))
+    everything = [*first, *pieces(work, cut(size, speed), first[-1].stop if first else 0)]
     assert [piece.start for piece in everything] == [0, *(piece.stop for piece in everything[:-1])]
     assert everything[-1].stop == len(work)
-    assert bool(first) == (size < 200_000)
+    assert bool(first) == (size < 200_000 and speed == 1e9)
     whole = 8 * len(work) + 20 * len(work.reads) + 10 * len(work.haplotypes)
     pairs = max(piece.stop - piece.start for piece in everything) - 45  # a piece ends with a region
     assert pairs * whole / len(work) < 1.6 * size
 
 
+def test_pieces_begin_and_end_small_where_the_device_takes_longer_than_the_host():
+    work = regions_of(3000, 9, 5)
+    slow, quick = ([piece.stop - piece.start for piece in pieces(work, cut(60_000, speed))] for speed in (1e9, 1e15))
+    assert slow[:4] == sorted(slow[:4])
+    assert slow[-4:] == sorted(slow[-4:], reverse=True)
+    assert 8 * slow[0] < max(slow) > 15 * slow[-1]
+    assert len(quick) < len(slow)
+
+
 def test_one_large_region_is_cut_between_reads():
     work = regions_of(1, 400, 7)
-    assert all(piece.start % work.regions.spans[0, 3] == 0 for piece in pieces(work, 2_000))
-    assert len(pieces(work, 2_000)) > 4
+    assert all(piece.start % work.regions.spans[0, 3] == 0 for piece in pieces(work, cut(2_000)))
+    assert len(pieces(work, cut(2_000))) > 4
 
 
 @pytest.mark.parametrize("length", [1, 2, 63, 64, 65, 200, 5000])

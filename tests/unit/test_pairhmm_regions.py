@@ -54,7 +54,7 @@ def test_a_list_of_region_after_region_is_as_few_regions():
 def test_pieces_are_all_of_the_pairs_once(counts, size):
     regions, _ = made(counts)
     reads, haplotypes = (Sequences.from_list([b"ACGTACGT"] * int(regions.spans[:, at : at + 2].sum(axis=1).max())) for at in (0, 2))
-    cut = pieces(Work(Reads(reads, *[reads.data] * 4), haplotypes, regions), size)
+    cut = pieces(Work(Reads(reads, *[reads.data] * 4), haplotypes, regions), tuning.Settings(chunk_bytes=size))
     assert [piece.start for piece in cut] == [0, *(piece.stop for piece in cut[:-1])]
     assert cut[-1].stop == len(regions)
     assert all(piece.stop > piece.start for piece in cut)

@@ -28,6 +28,7 @@ from haplowave.sequences import Reads
 
 _IN_FLIGHT = 4
 _PACKING = 2  # chunks: while one is looked through and uploaded, the next is planned
+_BUSY = 2  # chunks in flight with which the device can wait for that
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -92,12 +93,11 @@ class _Pipeline:
         self.share = work.share_duplicates and worth_sharing(work, runner.settings.speed)
         chosen = runner.settings
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
-        first = first_pieces(work, chosen.chunk_bytes)
-        self.waiting = deque(first or pieces(work, chosen.chunk_bytes))
+        first = first_pieces(work, chosen)
+        self.waiting = deque(first or pieces(work, chosen))
         self.uncut = first[-1].stop if first else None  # where the pairs begin that are not cut into pieces yet
         self.packing: deque[Packing] = deque()
         self.flying: deque[_Flying] = deque()
-        self.begun = False  # whether the device has something to do
         self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
         self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
@@ -106,7 +106,7 @@ class _Pipeline:
         """Fill the outcome; what all chunks landed with."""
         try:
             while self.waiting or self.packing or self.flying:
-                if self.waiting and len(self.packing) < (_PACKING if self.begun else 1):
+                if self.waiting and len(self.packing) < (_PACKING if len(self.flying) >= _BUSY else 1):
                     self._pack(self.waiting.popleft())
                 elif self.packing and len(self.flying) < _IN_FLIGHT:
                     self._launch(self.packing.popleft())
@@ -137,12 +137,11 @@ class _Pipeline:
                 raise
             self._make_room(packing.piece, not self.flying and not self.packing, error)
             return
-        self.begun = True
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
         land = waiters().submit(function).result if self.threads else function
         self.flying.append(_Flying(packing.piece, packed.cells, packed.chunk, land))
         if self.uncut and not self.waiting:
-            self.waiting += pieces(self.work, self.runner.settings.chunk_bytes, self.uncut)
+            self.waiting += pieces(self.work, self.runner.settings, self.uncut)
             self.uncut = None
 
     def _land(self) -> None:
@@ -168,7 +167,7 @@ class _Pipeline:
             raise error
         while self.flying:
             self._land()
-        later, self.begun = self._unpack(), False
+        later = self._unpack()
         self.runner.device.buffers.clear()
         self.waiting.extendleft(reversed([*(halves(piece) if halve else [piece]), *later]))
 

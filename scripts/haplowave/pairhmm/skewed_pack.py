@@ -37,7 +37,8 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _END, _TWO = (0.2, 0.4, 0.7), (0.3, 0.1), (0.3, 0.7)  # sizes of the first chunks, of the last, of two where no more are needed
+_RAMP, _END, _TWO = (0.1, 0.25, 0.6), (0.3, 0.12, 0.05), (0.3, 0.7)  # sizes of the first chunks, of the last, of two
+_PREPARED = 6e9  # bytes a second that the host prepares and uploads
 _MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first
 _IRREGULAR = np.random.default_rng(0).random(_SAMPLED)
@@ -71,31 +72,39 @@ class Packed:
     """bool a pair: gaps continue at too high a quality for FP32 to keep a lane in range; None where there is none."""
 
 
-def first_pieces(work: Work, size: int) -> list[slice]:
+def first_pieces(work: Work, settings: Settings) -> list[slice]:
     """The first of the slices that `pieces` makes, found without looking at all regions; none where that does not do."""
     some = Regions(work.regions.spans[: len(work.regions.spans) // _MANY])
-    cost, wanted = _costs(work, some), np.cumsum(_RAMP) * size
-    if cost[-1] < wanted[-1]:
+    cost, wanted = _costs(work, some), np.cumsum(_RAMP) * settings.chunk_bytes
+    if cost[-1] < wanted[-1] or not _device_is_slower(work, some, cost, settings):
         return []
     cuts = np.interp(wanted, cost, some.offsets).astype(np.int64)
     return _slices([0, *_between(some, cuts, int(cuts[0]) // 2)])
 
 
-def pieces(work: Work, size: int, begin: int = 0) -> list[slice]:
-    """Slices of the pairs from `begin` on whose inputs are about `size` bytes each; cut between regions, or at least between reads, where
+def pieces(work: Work, settings: Settings, begin: int = 0) -> list[slice]:
+    """Slices of the pairs from `begin` on whose inputs are about `chunk_bytes` each; cut between regions, or at least between reads, where
     it can be. begin: 0, or where `first_pieces` end.
 
-    The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends.
+    The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends. Where the
+    device is quicker than what is made for it, they are few.
     """
-    regions, cost = work.regions, _costs(work, work.regions)
+    regions, cost, size = work.regions, _costs(work, work.regions), settings.chunk_bytes
     if not begin and cost[-1] <= size:
         return [slice(0, len(work))]
-    first, ramp = np.interp(begin, regions.offsets, cost), () if begin else _RAMP
-    whole = round((cost[-1] - first) / size - sum(ramp) - sum(_END))
-    shares = [*ramp, *[1.0] * whole, *_END] if whole > 0 else _TWO
+    first = np.interp(begin, regions.offsets, cost)
+    ramp, end = ((() if begin else _RAMP), _END) if begin or _device_is_slower(work, regions, cost, settings) else (_TWO[:1], ())
+    whole = round((cost[-1] - first) / size - sum(ramp) - sum(end))
+    shares = [*ramp, *[1.0] * whole, *end] if whole > 0 else _TWO
     wanted = first + np.cumsum(shares)[:-1] * ((cost[-1] - first) / sum(shares))
     cuts = _between(regions, np.interp(wanted, cost, regions.offsets).astype(np.int64), len(work) // (8 * len(shares)))
     return _slices([begin, *np.maximum(cuts, begin), len(work)])
+
+
+def _device_is_slower(work: Work, regions: Regions, cost: np.ndarray, settings: Settings) -> bool:
+    """Whether the cells of `regions` take the device longer than the host takes to prepare and to upload them. cost: as from `_costs`."""
+    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    return float(rows @ columns) / settings.speed > cost[-1] / _PREPARED
 
 
 def _slices(bounds: list[int]) -> list[slice]:

@@ -69,15 +69,17 @@ _PORTABLE = Settings(
 
 def settings_file() -> Path:
     """$HAPLOWAVE_TUNING, else haplowave/tuning.json in the user's cache folder."""
-    given = os.environ.get("HAPLOWAVE_TUNING")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haplowave" / "tuning.json"
+    return _file(os.environ.get("HAPLOWAVE_TUNING"), os.environ.get("XDG_CACHE_HOME"))
+
+
+@functools.cache
+def _file(given: str | None, folder: str | None) -> Path:
+    return Path(given) if given else Path(folder or Path.home() / ".cache") / "haplowave" / "tuning.json"
 
 
 _NVIDIA = Settings(
     groups_a_unit=8,
-    chunk_bytes=40 << 20,
+    chunk_bytes=60 << 20,
     rates={
         "fp32": {32: 4.52, 30: 4.5, 27: 4.38, 26: 4.36, 22: 4.25},
         "fp64": {21: 2.24, 16: 2.09, 13: 1.85},
