@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     if _wanted(arguments, "command"):
         from haplowave.benchmark.pairhmm_command import measure_command
 
-        for record in measure_command(device, *_ILLUMINA, _illumina_pairs(cells, gpu), 1 << 18, measure.rounds):
+        for record in measure_command(device, *_ILLUMINA, _illumina_pairs(cells, gpu), 1 << 19, measure.rounds):
             records += _shown(record)
     print_table(records, _COLUMNS)
     if arguments.plots:
