@@ -47,6 +47,8 @@ class Chunk:
     def __init__(self, queues: Queues, where: slice):
         self.queues, self.where = queues, where
         self.kernels: list[tuple[str, cl.Event]] = []
+        self.prior: list[cl.Event] = []
+        """What the kernels that compute cells wait for, beside their inputs."""
         self._line = 0
         self._buffers: list[cl.Buffer] = []
         self._arenas: list[Arena] = []

@@ -26,7 +26,8 @@ from haplowave.pairhmm.skewed_pack import Packing, first_pieces, halves, pieces,
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
-_IN_FLIGHT = 4
+_IN_FLIGHT = 6
+_LAST = 3  # chunks that do not begin before the likelihoods of the one before are there
 _PACKING = 2  # chunks: while one is looked through and uploaded, the next is planned
 _BUSY = 2  # chunks in flight with which the device can wait for that
 _MAIN = ("skewed", "trie")  # kernels that compute cells
@@ -131,6 +132,8 @@ class _Pipeline:
     def _launch(self, packing: Packing) -> None:
         try:
             packed = packing.packed()
+            if self.flying and len(self.waiting) + len(self.packing) < _LAST and not self.uncut:
+                packed.chunk.prior = [self.flying[-1].chunk.kernels[-1][1]]  # whose results can be read back meanwhile
             flight = self.runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):

@@ -258,7 +258,7 @@ class _Launching:
     def _fork(self) -> dict:
         """For Chunk.run: the next queue, after what prepares."""
         self.forks += 1
-        return {"fork": self.forks - 1, "after": self.prepared if self.forks > 1 else []}
+        return {"fork": self.forks - 1, "after": self.chunk.prior + (self.prepared if self.forks > 1 else [])}
 
 
 def _codes(letters: bytes) -> np.ndarray:

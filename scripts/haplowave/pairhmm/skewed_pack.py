@@ -37,7 +37,7 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_RAMP, _END, _TWO = (0.1, 0.25, 0.6), (0.3, 0.12, 0.05), (0.3, 0.7)  # sizes of the first chunks, of the last, of two
+_RAMP, _END, _TWO = (0.3, 0.4, 0.7), (0.3, 0.12, 0.05), (0.3, 0.7)  # sizes of the first chunks, of the last, of two
 _PREPARED = 6e9  # bytes a second that the host prepares and uploads
 _MANY = 4  # the first chunks have to be less than this share of the regions
 _SAMPLED = 16  # regions that are searched for equal reads first

@@ -79,7 +79,7 @@ def _file(given: str | None, folder: str | None) -> Path:
 
 _NVIDIA = Settings(
     groups_a_unit=8,
-    chunk_bytes=60 << 20,
+    chunk_bytes=40 << 20,
     rates={
         "fp32": {32: 4.52, 30: 4.5, 27: 4.38, 26: 4.36, 22: 4.25},
         "fp64": {21: 2.24, 16: 2.09, 13: 1.85},
