@@ -9,7 +9,7 @@ from pairhmm_cases import case, repeated
 
 from devices import DEVICE
 from haplowave.opencl import TypedKernel, select
-from haplowave.opencl.buffers import Arena
+from haplowave.opencl.buffers import Arena, Staging
 from haplowave.pairhmm import Regions, tuning
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
@@ -105,3 +105,26 @@ def test_equal_reads_are_looked_for_where_the_device_is_slow():
     assert not worth_sharing(once, 1e7)
     assert not worth_sharing(twice, 3e12)
     assert tuning.built_in(select(DEVICE)).speed > 0
+
+
+def test_uploads_go_on_after_one_that_failed_and_without_pinned_memory(queues, monkeypatch):
+    staging = Staging(queues.uploads.context)
+    data = np.random.default_rng(3).integers(0, 256, 100_000).astype(np.uint8)
+    buffer = cl.Buffer(queues.uploads.context, cl.mem_flags.READ_WRITE, len(data))
+    too_small = cl.Buffer(queues.uploads.context, cl.mem_flags.READ_WRITE, 10)
+    made = cl.Buffer
+
+    def unpinned(context, flags, size):
+        if flags & cl.mem_flags.ALLOC_HOST_PTR:
+            raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
+        return made(context, flags, size)
+
+    monkeypatch.setattr(cl, "Buffer", unpinned)
+    for _ in range(10):
+        with pytest.raises(cl.Error):
+            staging.upload(too_small, data)
+    for shift in range(6):
+        staging.upload(buffer, data + np.uint8(shift)).wait()
+        target = np.empty_like(data)
+        cl.enqueue_copy(queues.reads, target, buffer)
+        assert (target == data + np.uint8(shift)).all()

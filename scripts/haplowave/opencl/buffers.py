@@ -69,8 +69,9 @@ class Staging:
     turn costs as much as to copy 100 kB. The copying itself is spread over cores.
     """
 
-    BLOCK, _BLOCKS = 8 << 20, 4
+    BLOCK = 8 << 20
     """Bytes that are uploaded at a time."""
+    _BLOCKS = 4
     READ = 2 << 20
     """Bytes of a block that is read into."""
 
@@ -78,7 +79,7 @@ class Staging:
         self._context = context
         self.queue = cl.CommandQueue(context)
         self.threads = ThreadPoolExecutor(2)
-        self._blocks: deque[tuple[np.ndarray, cl.Event]] = deque()
+        self._blocks: deque[tuple[np.ndarray, list[cl.Event]]] = deque()
         self._left = self._BLOCKS
         self._targets: list[np.ndarray] = []
         self._arenas: list[Arena] = []
@@ -88,22 +89,28 @@ class Staging:
         """Fill `buffer` with `data` (uint8, not empty); to be called in one of `threads`. The event comes after all copies."""
         for begin in range(0, len(data), self.BLOCK):
             part = data[begin : begin + self.BLOCK]
-            block = self._block()
-            pinned = block[: len(part)]
-            copy(pinned, part)
-            event = cl.enqueue_copy(self.queue, buffer, pinned, dst_offset=begin, is_blocking=False)
-            self.queue.flush()
-            self._blocks.append((block, event))
-        return event
+            with self._block() as (block, copied):
+                pinned = block[: len(part)]
+                copy(pinned, part)
+                copied.append(cl.enqueue_copy(self.queue, buffer, pinned, dst_offset=begin, is_blocking=False))
+                self.queue.flush()
+        return copied[-1]
 
-    def _block(self) -> np.ndarray:
-        """uint8 (BLOCK,), free again."""
+    @contextlib.contextmanager
+    def _block(self) -> Iterator[tuple[np.ndarray, list[cl.Event]]]:
+        """uint8 (BLOCK,), free again, and a list for the event of what is copied from it."""
         if self._left > 0:
             self._left -= 1
-            return self._made(self.BLOCK)
-        block, copied = self._blocks.popleft()  # there are more than threads that each hold one
-        copied.wait()
-        return block
+            block, before = self._made(self.BLOCK), []
+        else:
+            block, before = self._blocks.popleft()  # there are more than threads that each hold one
+        copied: list[cl.Event] = []
+        try:
+            if before:
+                before[-1].wait()
+            yield block, copied
+        finally:
+            self._blocks.append((block, copied))
 
     @contextlib.contextmanager
     def target(self) -> Iterator[np.ndarray]:
@@ -128,10 +135,15 @@ class Staging:
         self._arenas.append(arena)
 
     def _made(self, size: int) -> np.ndarray:
-        buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
+        """uint8 (size,), pinned if there is as much of that."""
+        try:
+            buffer = cl.Buffer(self._context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, size)
+            access = cl.map_flags.WRITE | cl.map_flags.READ
+            array = cl.enqueue_map_buffer(self.queue, buffer, access, 0, (size,), np.uint8)[0]
+        except cl.Error:
+            return np.empty(size, np.uint8)
         self._pinned.append(buffer)
-        access = cl.map_flags.WRITE | cl.map_flags.READ
-        return cl.enqueue_map_buffer(self.queue, buffer, access, 0, (size,), np.uint8)[0]
+        return array
 
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:

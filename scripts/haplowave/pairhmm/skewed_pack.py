@@ -1,6 +1,6 @@
 """The host's share of a chunk of `skewed`: which sequences it needs, what may be shared, and its way to the device.
 
-All of it is done region by region, in NumPy, in several threads at a time.
+All of it is done region by region, in NumPy.
 """
 
 import itertools
