@@ -29,7 +29,7 @@ def parser() -> ArgumentParser:
     target.add_argument("--output", required=True, type=Path, metavar="PARQUET", help="output: table of likelihoods")
     add_arguments(target)
     target.add_argument(
-        "--batch-size", type=cli.positive, default=1 << 18, metavar="PAIRS", help="pairs computed together (default: %(default)s)"
+        "--batch-size", type=cli.positive, default=1 << 19, metavar="PAIRS", help="pairs computed together (default: %(default)s)"
     )
     cli.add_options(target, PruningOptions)
     return target

@@ -40,7 +40,7 @@ def parser() -> ArgumentParser:
     target.add_argument("--output", default="-", metavar="FILE", help="text (default: standard output), or a table of likelihoods")
     target.add_argument("--convention", default="gatk", choices=CONVENTIONS, help="a mismatch has e/3 (gatk, default) or e (raw)")
     target.add_argument(
-        "--batch-size", type=cli.positive, default=1 << 18, metavar="PAIRS", help="pairs computed together (default: %(default)s)"
+        "--batch-size", type=cli.positive, default=1 << 19, metavar="PAIRS", help="pairs computed together (default: %(default)s)"
     )
     add_arguments(target)
     return target

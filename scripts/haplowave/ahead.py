@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 _END = object()
+_WAITERS = 64
 
 
 def ahead(items: Iterable[Item], depth: int = 1) -> Iterator[Item]:
@@ -83,6 +84,12 @@ def cores() -> int:
 def pool() -> ThreadPoolExecutor:
     """Threads, one a core, for short pieces of work that leave the interpreter; none of them may wait for another of the pool."""
     return ThreadPoolExecutor(cores())
+
+
+@functools.cache
+def waiters() -> ThreadPoolExecutor:
+    """Threads for work that waits for a device, or for `pool`; as many as there is such work at a time."""
+    return ThreadPoolExecutor(_WAITERS)
 
 
 def in_slices(function: Callable[[int, int], Made], count: int, size: int) -> list[Made]:

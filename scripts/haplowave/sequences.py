@@ -25,6 +25,13 @@ class Sequences:
         """int64, shape (n,)."""
         return np.diff(self.offsets)
 
+    def places(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(places in `data` of the sequences `which`, one after another, their offsets), int64."""
+        first = self.offsets[which]
+        lengths = self.offsets[which + 1] - first
+        offsets = np.append(0, np.cumsum(lengths))
+        return np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], lengths), offsets
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

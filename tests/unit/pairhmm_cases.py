@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from haplowave.opencl import Device
 from haplowave.pairhmm import ENGINES, tuning
 from haplowave.pairhmm.engines import Outcome, Work
-from haplowave.pairhmm.model import regular_reads
+from haplowave.pairhmm.model import regular_reads, take
 from haplowave.sequences import Reads, Sequences
 
 BASES = np.frombuffer(b"ACGT", np.uint8)
@@ -17,9 +17,10 @@ QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 
 
 def small_shape(device: Device) -> tuning.Settings:
-    """Strips of 32 columns, so that short sequences reach every path: 8 lanes of 4 columns; long from 64 rows on."""
+    """Strips of 32 columns, so that short sequences reach every path: 8 lanes of 4 columns; long from 64 rows on; sharing pays."""
     rates = {"fp32": {4: 1.0}, "fp64": {4: 1.0}}
-    return dataclasses.replace(tuning.built_in(device), warp=8, warps=1, long_rows=64, rates=rates, long_rates=rates, tree_rates={})
+    shape = dataclasses.replace(tuning.built_in(device), warp=8, warps=1, long_rows=64, rates=rates, long_rates=rates)
+    return dataclasses.replace(shape, tree_rates={}, speed=1e7)
 
 
 def mutated(rng: np.random.Generator, sequence: np.ndarray, rate: float, letters: bytes = b"ACGT") -> np.ndarray:
@@ -66,3 +67,8 @@ def assert_right(outcome: Outcome, work: Work, tolerance: float) -> None:
     assert np.isfinite(outcome.log10[safe]).all()
     error = np.abs(outcome.log10 - expected)[safe] / np.maximum(1.0, -expected[safe] / 100)
     assert error.max(initial=0.0) <= tolerance
+
+
+def repeated(work: Work, times: int) -> Reads:
+    """Every read `times` times, one after another."""
+    return take(work.reads, np.repeat(np.arange(len(work.reads)), times))

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairhmm_cases import QUICK, case, small_shape
+from pairhmm_cases import QUICK, case, repeated, small_shape
 
 from haplowave.errors import UserError
 from haplowave.pairhmm import Regions, log10_likelihoods, skewed, tuning
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import take
 from haplowave.pairhmm.skewed_pack import halves, pieces
 from haplowave.sequences import Reads, Sequences
 
@@ -55,7 +54,7 @@ def test_a_list_of_region_after_region_is_as_few_regions():
 def test_pieces_are_all_of_the_pairs_once(counts, size):
     regions, _ = made(counts)
     reads, haplotypes = (Sequences.from_list([b"ACGTACGT"] * int(regions.spans[:, at : at + 2].sum(axis=1).max())) for at in (0, 2))
-    cut = pieces(Work(Reads(reads, *[reads.data] * 4), haplotypes, regions), size)
+    cut = pieces(Work(Reads(reads, *[reads.data] * 4), haplotypes, regions), tuning.Settings(chunk_bytes=size))
     assert [piece.start for piece in cut] == [0, *(piece.stop for piece in cut[:-1])]
     assert cut[-1].stop == len(regions)
     assert all(piece.stop > piece.start for piece in cut)
@@ -86,11 +85,6 @@ def test_regions_outside_are_refused():
     for counts in (([4], [2]), ([3], [4])):
         with pytest.raises(ValueError, match="outside of 3 reads and 3 haplotypes"):
             log10_likelihoods(work.reads, work.haplotypes, Regions.from_counts(*counts))
-
-
-def repeated(work: Work, times: int) -> Reads:
-    """Every read `times` times, one after another."""
-    return take(work.reads, np.repeat(np.arange(len(work.reads)), times))
 
 
 @pytest.mark.parametrize("regions", [1, 40])

@@ -4,7 +4,7 @@
 `--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count, and such whose haplotypes are
 variants of one sequence. "Shared": equal beginnings of haplotypes are computed once. `few`: 8 pairs of 100 kb that must fill the
 device. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included. `command`: the step
-reads -> likelihoods, tables on disk in and out.
+reads -> likelihoods, tables on disk in and out, without and with the table of distances.
 seconds and gcups are those of the kernel that computes the cells, in `call` and `command` those of the whole; call_gcups those of the
 engine's call. gcups counts the cells of the pairs asked for, computed_gcups those that were computed.
 """
@@ -85,7 +85,8 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     if _wanted(arguments, "command"):
         from haplowave.benchmark.pairhmm_command import measure_command
 
-        records += _shown(measure_command(device, *_ILLUMINA, _illumina_pairs(cells, gpu), 1 << 18, measure.rounds))
+        for record in measure_command(device, *_ILLUMINA, _illumina_pairs(cells, gpu), 1 << 19, measure.rounds):
+            records += _shown(record)
     print_table(records, _COLUMNS)
     if arguments.plots:
         from haplowave.benchmark.pairhmm_plots import draw

@@ -3,6 +3,7 @@
 import itertools
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,27 +40,38 @@ def measure_call(device: Device, made: Set, rounds: int) -> Record:
     }
 
 
-def measure_command(device: Device, rows: int, columns: int, pairs: int, batch_size: int, rounds: int) -> Record:
-    """A record of the step on about `pairs` pairs; `seconds` is the best wall time from opening the tables to the finished output."""
+def measure_command(device: Device, rows: int, columns: int, pairs: int, batch_size: int, rounds: int) -> Iterator[Record]:
+    """Records of the step on about `pairs` pairs, without and with the table of distances, as step distances writes it, to prune by;
+    `seconds` is the best wall time from opening the tables to the finished output."""
+    from haplowave.calling.distances import write_distances
+
+    with tempfile.TemporaryDirectory() as folder:
+        haplotypes, reads, distances, output = (
+            Path(folder) / f"{name}.parquet" for name in ("haplotypes", "reads", "distances", "likelihoods")
+        )
+        _write_tables(haplotypes, reads, rows, columns, pairs)
+        write_distances(haplotypes, reads, distances, device)
+        for known in (None, distances):
+            record = _measure_step(device, (haplotypes, reads, known, output), batch_size, rounds)
+            yield record | {"read_length": rows, "haplotype_length": columns}
+
+
+def _measure_step(device: Device, tables: tuple[Path, Path, Path | None, Path], batch_size: int, rounds: int) -> Record:
     from haplowave.calling.likelihoods import EngineOptions, write_likelihoods
     from haplowave.options import PruningOptions
 
-    with tempfile.TemporaryDirectory() as folder:
-        haplotypes, reads, output = (Path(folder) / f"{name}.parquet" for name in ("haplotypes", "reads", "likelihoods"))
-        _write_tables(haplotypes, reads, rows, columns, pairs)
-        seconds = float("inf")
-        for _ in range(rounds):
-            began = time.perf_counter()
-            totals = write_likelihoods(haplotypes, reads, None, output, EngineOptions(device), PruningOptions(), batch_size)
-            seconds = min(seconds, time.perf_counter() - began)
+    seconds = float("inf")
+    for _ in range(rounds):
+        began = time.perf_counter()
+        totals = write_likelihoods(*tables, EngineOptions(device), PruningOptions(), batch_size)
+        seconds = min(seconds, time.perf_counter() - began)
     return {
-        "experiment": "reads -> likelihoods",
+        "experiment": "reads -> likelihoods" if tables[2] is None else "reads, distances -> likelihoods",
         "device": device.name,
         "kernel": "auto",
         "precision": "auto",
-        "read_length": rows,
-        "haplotype_length": columns,
         "pairs": totals.pairs,
+        "pruned": totals.pruned,
         "batch_size": batch_size,
         "seconds": seconds,
         "gcups": totals.cells / seconds / 1e9,

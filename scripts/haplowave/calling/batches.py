@@ -14,6 +14,7 @@ from haplowave.pairhmm.screening import SequenceError
 from haplowave.sequences import Reads, Sequences
 from haplowave.tables import TableRows, flat_values
 
+_DOUBLINGS = 3  # of the size of a batch
 _QUALS = ("base_quals", "insertion_quals", "deletion_quals", "gap_quals")
 
 
@@ -55,16 +56,19 @@ class Inputs:
         self._distances = TableRows(distances, "distances", ("region_id", "read_id", "hap_id", "edit_distance")) if distances else None
 
     def batches(self, size: int) -> Iterator[Batch]:
-        """Row groups of reads joined until they have `size` pairs. Only the columns of regions are read."""
+        """Row groups of reads joined until they have `size` pairs; the first batches are smaller, so that the device begins early.
+
+        Only the columns of regions are read.
+        """
         haplotypes = _RegionIds(self._haplotypes)
         distances = _RegionIds(self._distances) if self._distances else None
-        batch = _Growing(0, 0, 0)
+        batch, least = _Growing(0, 0, 0), size >> _DOUBLINGS
         for regions in self._reads.groups("region_id"):
             last = int(regions[-1])
             batch.add(regions, haplotypes.until(last), distances.until(last) if distances else None)
-            if batch.ends[-1] >= size:
+            if batch.ends[-1] >= least:
                 yield batch.made()
-                batch = batch.next()
+                batch, least = batch.next(), min(2 * least, size)
         if batch.ends:
             yield batch.made()
 

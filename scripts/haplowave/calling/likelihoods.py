@@ -48,7 +48,7 @@ def write_likelihoods(
     output: str | Path,
     engine: EngineOptions,
     pruning: PruningOptions,
-    batch_size: int = 1 << 18,
+    batch_size: int = 1 << 19,
 ) -> Totals:
     """Write table `likelihoods`: a row for each row of `distances`, or for each pair of a region where that is None.
 

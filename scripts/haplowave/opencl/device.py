@@ -10,7 +10,7 @@ from typing import Any
 import pyopencl as cl
 
 from haplowave.errors import UserError
-from haplowave.opencl.buffers import BufferPool
+from haplowave.opencl.buffers import BufferPool, Staging
 
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
@@ -32,8 +32,8 @@ class _Once(cached_property):
 class Device:
     """A device, its context and its queue (both made on first use), and the programs built for it.
 
-    Memory figures are in bytes. `threads` is what a CPU device computes with, 0 for other kinds; `compute_capability` is NVIDIA's, (0, 0)
-    elsewhere.
+    Memory figures are in bytes, `clock` in Hz. `threads` is what a CPU device computes with, 0 for other kinds; `compute_capability` is
+    NVIDIA's, (0, 0) elsewhere.
     """
 
     def __init__(self, device: cl.Device):
@@ -45,6 +45,7 @@ class Device:
         self.is_nvidia = "nvidia" in device.vendor.lower() and "nvidia" in self.platform_name.lower()
         self.is_pocl = "portable computing language" in self.platform_name.lower()
         self.compute_units: int = device.max_compute_units
+        self.clock: float = device.max_clock_frequency * 1e6
         self.global_memory: int = device.global_mem_size
         self.max_allocation: int = device.max_mem_alloc_size
         self.local_memory: int = device.local_mem_size
@@ -84,6 +85,11 @@ class Device:
     def buffers(self) -> BufferPool:
         """Memory for the engines' batches. A CPU shares its memory with everybody, so that nothing is kept there."""
         return BufferPool(self.context, 0 if self.kind == "cpu" else self.global_memory // _KEPT)
+
+    @_Once
+    def staging(self) -> Staging:
+        """Pinned memory for copies to and from the device."""
+        return Staging(self.context)
 
     @_Once
     def queue(self) -> cl.CommandQueue:

@@ -1,7 +1,12 @@
 """Kernels that are called many times."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyopencl as cl
+
+Argument = cl.Buffer | cl.LocalMemory | np.generic | np.ndarray
+"""An array is a vector argument: uint32 (4,) is a uint4."""
 
 
 class TypedKernel:
@@ -11,7 +16,7 @@ class TypedKernel:
     """
 
     def __init__(self, program: cl.Program, name: str):
-        self.kernel = cl.Kernel(program, name)
+        self.kernel, self.name = cl.Kernel(program, name), name
         self.typed = False
 
     def __call__(
@@ -19,16 +24,23 @@ class TypedKernel:
         queue: cl.CommandQueue,
         size: tuple[int, ...],
         local: tuple[int, ...] | None,
-        *arguments: cl.Buffer | cl.LocalMemory | np.generic,
+        *arguments: Argument,
+        wait_for: Sequence[cl.Event] | None = None,
     ) -> cl.Event:
         self._know(arguments)
-        return self.kernel(queue, size, local, *arguments)
+        return self.kernel(queue, size, local, *arguments, wait_for=wait_for)
 
-    def set_args(self, *arguments: cl.Buffer | cl.LocalMemory | np.generic) -> None:
+    def set_args(self, *arguments: Argument) -> None:
         self._know(arguments)
         self.kernel.set_args(*arguments)
 
     def _know(self, arguments: tuple) -> None:
         if not self.typed:
-            self.kernel.set_arg_types([argument.dtype if isinstance(argument, np.generic) else None for argument in arguments])
+            self.kernel.set_arg_types([_type(argument) for argument in arguments])
             self.typed = True
+
+
+def _type(argument: Argument) -> np.dtype | None:
+    if isinstance(argument, np.ndarray):
+        return np.dtype((np.void, argument.nbytes))
+    return argument.dtype if isinstance(argument, np.generic) else None

@@ -74,7 +74,7 @@ def log10_likelihoods(
     work = _work(reads, haplotypes, pairs, convention, share_prefixes, share_duplicates, least)
     if not len(work):
         return Result(np.empty(0), np.zeros(0, np.uint8))
-    cells, inverse = work.cells, None
+    whole, inverse = work, None
     chosen = select(device)
     name = engines.choose(chosen) if kernel == "auto" else kernel
     if precision == "fp64" and not chosen.has_fp64:
@@ -92,7 +92,7 @@ def log10_likelihoods(
     if inverse is not None:
         result.log10, result.how = result.log10[inverse], result.how[inverse]
         result.rescued = int(np.bincount(inverse, minlength=len(work))[rescued].sum())
-    result.cells = cells
+    result.cells = whole.cells  # now, for the device does not wait
     return result
 
 
@@ -117,11 +117,12 @@ def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | Non
     bases = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
     if any(array.dtype != np.uint8 for array in (*bases, haplotypes.data)) or any(len(array) < reads.bases.offsets[-1] for array in bases):
         raise ValueError("bases and qualities have to be uint8, and as many qualities of each kind as bases")
-    first_read, read_count, first_haplotype, haplotype_count = work.regions.spans.T
-    inside = (first_read >= 0) & (read_count > 0) & (first_read + read_count <= len(reads))
-    inside &= (first_haplotype >= 0) & (haplotype_count > 0) & (first_haplotype + haplotype_count <= len(haplotypes))
-    if not inside.all():
-        raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
+    spans = work.regions.spans
+    if len(spans):
+        first_read, read_count, first_haplotype, haplotype_count = spans.T
+        fit = (first_read + read_count).max() <= len(reads) and (first_haplotype + haplotype_count).max() <= len(haplotypes)
+        if not fit or min(first_read.min(), first_haplotype.min()) < 0 or min(read_count.min(), haplotype_count.min()) < 1:
+            raise ValueError(f"pairs hold indices outside of {len(reads)} reads and {len(haplotypes)} haplotypes")
     return work
 
 
@@ -229,7 +230,7 @@ class _Ladder:
             return np.zeros(0, np.int64)
         outcome = ENGINES[self.kernel](work, self.device, precision)
         unsafe, self.doubtful = outcome.unsafe, outcome.doubtful
-        left = np.flatnonzero(unsafe) if unsafe.any() else np.zeros(0, np.int64)
+        left = np.zeros(0, np.int64) if outcome.safe else np.flatnonzero(unsafe)
         if which is None:
             self._start(outcome, precision, unsafe.view(np.uint8) if precision == "fp32" else None)
             return left

@@ -35,7 +35,8 @@ def compact(work: Work, pairs: np.ndarray) -> Work:
     """The same work for `pairs` alone, with only the reads and haplotypes that these use."""
     reads, read = np.unique(pairs[:, 0], return_inverse=True)
     haplotypes, haplotype = np.unique(pairs[:, 1], return_inverse=True)
-    kept = Sequences.from_list(work.haplotypes[index].tobytes() for index in haplotypes)
+    source, offsets = work.haplotypes.places(haplotypes)
+    kept = Sequences(work.haplotypes.data[source], offsets)
     return Work(take(work.reads, reads), kept, np.stack([read, haplotype], axis=1), work.convention, work.share_prefixes)
 
 

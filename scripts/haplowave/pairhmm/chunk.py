@@ -1,27 +1,30 @@
 """A chunk of pairs on its way through a device: its buffers and its kernels. Nothing waits until the results are collected.
 
-A driver may copy to and from ordinary memory only while the call lasts, so large uploads and read backs have threads, and both have
-queues of their own.
+A driver may copy to and from ordinary memory only while the call lasts, and slowly. So large arrays go through pinned memory, by threads;
+small ones are put together, and go in one copy.
 """
 
 import itertools
-from concurrent.futures import Future, wait
+import mmap
+from collections import defaultdict
+from concurrent.futures import Future
 
 import numpy as np
 import pyopencl as cl
 
-from haplowave.ahead import pool
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
+from haplowave.opencl.buffers import Arena
 
 _LINES = 4
-_LARGE = 1 << 18  # bytes from which an upload gets a thread
+_LINE = 64  # bytes, alignment in pinned memory
+_READ = 1 << 19  # bytes that are read back at a time, while those before are passed on
 
 
 class Queues:
     """Queues for uploads, for reading back, and several for kernels, so that small ones, and the ends of large ones, run together."""
 
     def __init__(self, device: Device):
-        self.buffers, self.compute_units = device.buffers, device.compute_units
+        self.buffers, self.staging, self.compute_units = device.buffers, device.staging, device.compute_units
         self.uploads, self.reads = (cl.CommandQueue(device.context) for _ in range(2))
         profiling = cl.command_queue_properties.PROFILING_ENABLE
         count = _LINES if device.kind != "cpu" else 1
@@ -44,25 +47,39 @@ class Chunk:
     def __init__(self, queues: Queues, where: slice):
         self.queues, self.where = queues, where
         self.kernels: list[tuple[str, cl.Event]] = []
+        self.prior: list[cl.Event] = []
+        """What the kernels that compute cells wait for, beside their inputs."""
         self._line = 0
         self._buffers: list[cl.Buffer] = []
-        self._arrays: list[np.ndarray] = []
-        self._uploads: list[Future[cl.Event]] = []
+        self._arenas: list[Arena] = []
+        self._waiting: list[tuple[cl.Buffer, np.ndarray]] = []
+        self._uploads: list[Future[None]] = []
         self._uploaded: list[cl.Event] = []
 
     def put(self, array: np.ndarray) -> cl.Buffer:
-        """A buffer with the content of `array`, which may still be on its way."""
-        array = np.ascontiguousarray(array)
-        buffer = self._buffer(array.nbytes)
-        self._arrays.append(array)
-        if array.nbytes >= _LARGE:
-            self._uploads.append(pool().submit(self._upload, buffer, array))
-        elif array.nbytes:
-            self._uploaded.append(self._upload(buffer, array))
+        """A buffer that will have the content of `array` when the first kernel runs."""
+        data = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+        if len(data) <= Arena.SLOT:
+            return self._put_small(data)
+        self._waiting.append((self._buffer(len(data)), data))
+        return self._waiting[-1][0]
+
+    def _put_small(self, data: np.ndarray) -> cl.Buffer:
+        buffer = self._arenas[-1].put(data) if self._arenas else None
+        if buffer is None:
+            self._arenas.append(self.queues.staging.take_arena())
+            buffer = self._arenas[-1].put(data)
         return buffer
 
-    def _upload(self, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
-        return cl.enqueue_copy(self.queues.uploads, buffer, array, is_blocking=False)
+    def send(self) -> None:
+        """Have a thread send the large arrays that are put so far; waits for nothing."""
+        if self._waiting:
+            self._uploads.append(self.queues.staging.threads.submit(self._send, self._waiting))
+            self._waiting = []
+
+    def _send(self, waiting: list[tuple[cl.Buffer, np.ndarray]]) -> None:
+        for buffer, data in waiting:
+            self._uploaded.append(self.queues.staging.upload(buffer, data))
 
     def empty(self, count: int, dtype: np.dtype | type) -> cl.Buffer:
         """A buffer of `count` elements, not initialised."""
@@ -84,12 +101,16 @@ class Chunk:
 
     def begin(self) -> None:
         """All is on its way: what follows are kernels. Waits for what threads upload."""
-        self._uploaded += [upload.result() for upload in self._uploads]
+        self.send()
+        small = [arena.upload(self.queues.uploads) for arena in self._arenas]
+        for upload in self._uploads:
+            upload.result()
+        self._uploaded += small
         self._line = self.queues.turn()
         self.queues.uploads.flush()
 
     def run(
-        self, kernel: cl.Kernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
+        self, kernel: TypedKernel, items: int, group: int, *arguments: object, fork: int = 0, after: list[cl.Event] | None = None
     ) -> cl.Event:
         """Enqueue a kernel for `items` work-items or a few more, in groups of `group`, on the chunk's own queue, where it comes after those
         before, or on another (`fork` counts them)."""
@@ -102,14 +123,28 @@ class Chunk:
             wait_for=(self._uploaded if not self.kernels else []) + (after or []),
         )
         queue.flush()
-        self.kernels.append((kernel.function_name, event))
+        self.kernels.append((kernel.name, event))
         return event
 
-    def read(self, buffer: cl.Buffer, target: np.ndarray) -> np.ndarray:
-        """`target`, filled when all kernels have ended; waits for them."""
+    def read(self, *wanted: tuple[cl.Buffer, np.ndarray]) -> None:
+        """Fill arrays from buffers when all kernels have ended; waits for them."""
+        for _, target in wanted:
+            target.view(np.uint8)[:: mmap.PAGESIZE] = 0  # memory that nobody has touched yet is slow, and now is time
         cl.wait_for_events([event for _, event in self.kernels])
-        cl.enqueue_copy(self.queues.reads, target, buffer)
-        return target
+        with self.queues.staging.target() as block:
+            copies, at = [], 0
+            for buffer, target in wanted:
+                data = target.view(np.uint8)
+                for begin in range(0, len(data), _READ):
+                    part = data[begin : begin + _READ]
+                    if at + len(part) > len(block):
+                        _arrive(copies)
+                        copies, at = [], 0
+                    pinned = block[at : at + len(part)]
+                    event = cl.enqueue_copy(self.queues.reads, pinned, buffer, src_offset=begin, is_blocking=False)
+                    copies.append((event, pinned, part))
+                    at += -(-len(part) // _LINE) * _LINE
+            _arrive(copies)
 
     def times(self) -> list[tuple[str, int, int]]:
         """Name, start and end of each kernel in ns, when all have ended."""
@@ -118,20 +153,39 @@ class Chunk:
     def close(self) -> None:
         """Give the buffers back; no command may use them any more."""
         self.queues.buffers.give(self._buffers)
-        self._buffers, self._arrays = [], []
+        for arena in self._arenas:
+            self.queues.staging.give_arena(arena)
+        self._buffers, self._arenas = [], []
 
     def abandon(self) -> None:
         """Close a chunk of which nothing but uploads may be under way."""
-        wait(self._uploads)
+        for upload in self._uploads:
+            upload.exception()
+        self.queues.staging.queue.finish()
         self.queues.uploads.finish()
         self.close()
 
 
-def busy_seconds(intervals: list[tuple[str, int, int]], name: str | None = None) -> float:
-    """Time in which at least one kernel (of that name) ran."""
+def _arrive(copies: list[tuple[cl.Event, np.ndarray, np.ndarray]]) -> None:
+    """Wait for each copy, and pass it on from pinned memory to where it belongs."""
+    for event, pinned, target in copies:
+        event.wait()
+        np.copyto(target, pinned)
+
+
+def busy_seconds(intervals: list[tuple[str, int, int]]) -> float:
+    """Time in which at least one kernel ran."""
     total, until = 0, 0
-    for kernel, start, end in sorted(intervals, key=lambda item: item[1]):
-        if name in (None, kernel) and end > until:
+    for _, start, end in sorted(intervals, key=lambda item: item[1]):
+        if end > until:
             total += end - max(start, until)
             until = end
     return total * 1e-9
+
+
+def busy_seconds_by_name(intervals: list[tuple[str, int, int]]) -> dict[str, float]:
+    """The same for the kernels of each name."""
+    by_name = defaultdict(list)
+    for interval in intervals:
+        by_name[interval[0]].append(interval)
+    return {name: busy_seconds(some) for name, some in by_name.items()}

@@ -73,10 +73,22 @@ class Work:
     def rows(self) -> RowParameters:
         return row_parameters(self.reads, self.convention)
 
+    def bases_of(self, regions: Regions) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (m,): bases of the reads, and of the haplotypes, of each of `regions`."""
+        first_read, reads, first_haplotype, haplotypes = regions.spans.T
+        rows, columns = self.reads.bases.offsets, self.haplotypes.offsets
+        return rows[first_read + reads] - rows[first_read], columns[first_haplotype + haplotypes] - columns[first_haplotype]
+
+    @cached_property
+    def region_bases(self) -> tuple[np.ndarray, np.ndarray]:
+        """`bases_of` all regions."""
+        return self.bases_of(self.regions)
+
     @cached_property
     def cells(self) -> int:
         """Sum of read length times haplotype length."""
-        return int(self.regions.cells(self.reads.bases.offsets, self.haplotypes.offsets).sum())
+        rows, columns = self.region_bases
+        return int(rows @ columns)
 
 
 def cells_of(work: Work, which: np.ndarray) -> int:
@@ -93,6 +105,8 @@ class Outcome:
     """float64 (n,): log10 P(read | haplotype); -inf where the probability is zero."""
     unsafe: np.ndarray
     """bool (n,): the precision did not suffice; log10 holds nothing of use."""
+    safe: bool = False
+    """Nothing is unsafe, as far as the engine has looked."""
     kernel_seconds: float = 0.0
     """Sum over the device's kernels of end minus start."""
     cells_computed: int = 0

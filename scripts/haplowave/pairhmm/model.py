@@ -136,9 +136,7 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
 
 def take(reads: Reads, which: np.ndarray) -> Reads:
     """The reads with indices `which`, copied into flat arrays of their own."""
-    lengths = reads.bases.lengths[which]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    source = np.repeat(reads.bases.offsets[which] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    source, offsets = reads.bases.places(which)
     arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
     bases, *quals = (array[source] for array in arrays)
     return Reads(Sequences(bases, offsets), *quals)

@@ -9,12 +9,12 @@ import numpy as np
 from haplowave.opencl import Device
 from haplowave.pairhmm import engines, tuning
 from haplowave.pairhmm.batching import in_batches
-from haplowave.pairhmm.chunk import Chunk, busy_seconds
+from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import Tables, tables
 from haplowave.pairhmm.skewed import MOST_LETTERS, letters_of
 from haplowave.pairhmm.skewed_device import LETTERS, SCALE_LOG2, Flight, Runner
-from haplowave.pairhmm.skewed_inputs import DOUBTS, put_bytes, put_haplotypes, put_zeros
+from haplowave.pairhmm.skewed_inputs import DOUBTS, SentReads, put_haplotypes, put_zeros
 from haplowave.pairhmm.skewed_plan import strip_jobs
 from haplowave.pairhmm.tuning import Settings
 
@@ -39,7 +39,7 @@ def _run(work: Work, device: Device, precision: str, settings: Settings) -> Outc
         letters = letters_of(work.reads) if not known else letters
         if len(letters) > MOST_LETTERS:
             return engines.ENGINES["lanes"](work, device, precision)
-    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.notes = busy_seconds_by_name(intervals)
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
 
@@ -65,7 +65,7 @@ class _RowwiseRunner(Runner):
         border_offsets = np.append(0, np.cumsum(border_rows))
         jobs, group_buffer, targets = (chunk.put(array) for array in (pairs.astype(np.int32), groups, order.astype(np.uint32)))
         doubts, scales = put_zeros(DOUBTS, chunk), chunk.put(np.zeros(len(reads), self.wide))
-        inputs = (*put_bytes(work.reads, chunk), chunk.put(spans), self.codes, self._probabilities)
+        inputs = (*SentReads(work.reads, chunk).buffers(), chunk.put(spans), self.codes, self._probabilities)
         offsets = chunk.put(border_offsets.astype(np.uint32))
         chunk.begin()
         scale = self.real.type(2.0 ** SCALE_LOG2[self.precision, False])

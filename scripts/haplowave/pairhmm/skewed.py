@@ -1,6 +1,6 @@
 """Engine `skewed`: sub-warps whose lanes are skewed by a block of rows, for GPUs (kernels/pairhmm_skewed.cl).
 
-The pairs are cut into chunks. Threads pack and upload the next ones, some are on the device, others are read back: the device never
+The pairs are cut into chunks. One is packed, the next ones are uploaded, some are on the device, others are read back: the device never
 waits for the host. Row parameters, haplotype masks and the list of jobs are made on the device. A chunk that does not fit the memory is
 halved.
 """
@@ -8,7 +8,6 @@ halved.
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,19 +15,21 @@ from functools import partial
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import waiters
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm import engines, tuning
-from haplowave.pairhmm.chunk import Chunk, busy_seconds
+from haplowave.pairhmm.chunk import Chunk, busy_seconds, busy_seconds_by_name
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.skewed_device import LETTERS, Landed, Runner
 from haplowave.pairhmm.skewed_inputs import DOUBTS
-from haplowave.pairhmm.skewed_pack import Packed, cut_out, halves, pack, pieces, worth_sharing, worth_sharing_prefixes
+from haplowave.pairhmm.skewed_pack import Packing, first_pieces, halves, pieces, worth_sharing, worth_sharing_prefixes
 from haplowave.pairhmm.tuning import Settings
 from haplowave.sequences import Reads
 
-_IN_FLIGHT = 4
-_PACKING = 3  # chunks that are cut out and packed while others are in flight
-_PACKERS, _READERS = 2, 1  # threads: more would wait for the interpreter, and for each other
+_IN_FLIGHT = 6
+_LAST = 3  # chunks that do not begin before the likelihoods of the one before are there
+_PACKING = 2  # chunks: while one is looked through and uploaded, the next is planned
+_BUSY = 2  # chunks in flight with which the device can wait for that
 _MAIN = ("skewed", "trie")  # kernels that compute cells
 MOST_LETTERS = 14  # codes that fit beside N and the padding into four bits
 
@@ -49,7 +50,7 @@ def run(work: Work, device: Device, precision: str, settings: Settings | None = 
         if len(letters) > MOST_LETTERS:
             return replace(engines.ENGINES["lanes"](work, device, precision), doubtful=True)
     outcome.doubtful = bool(doubts[1:].any())
-    outcome.notes = {name: busy_seconds(intervals, name) for name in {name for name, _, _ in intervals}}
+    outcome.notes = busy_seconds_by_name(intervals)
     outcome.notes["trees" if trees else "skewed"] = busy_seconds([interval for interval in intervals if interval[0] in _MAIN])
     outcome.kernel_seconds = busy_seconds(intervals)
     return outcome
@@ -75,15 +76,6 @@ def letters_of(reads: Reads) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Packing:
-    """A chunk that is being packed by a thread, or, without `future`, will be when `packed` is called."""
-
-    piece: slice
-    packed: Callable[[], Packed]
-    future: Future[Packed] | None
-
-
-@dataclass(frozen=True)
 class _Flying:
     """A chunk on the device."""
 
@@ -95,61 +87,65 @@ class _Flying:
 
 
 class _Pipeline:
-    """The chunks of one call: to be packed, being packed, in flight."""
+    """The chunks of one call: those that wait, those that are packed, those in flight."""
 
     def __init__(self, work: Work, runner: Runner, outcome: Outcome):
         self.work, self.runner, self.outcome = work, runner, outcome
-        self.share = work.share_duplicates and worth_sharing(work)
+        self.share = work.share_duplicates and worth_sharing(work, runner.settings.speed)
         chosen = runner.settings
         self.share_prefixes = work.share_prefixes and chosen.widest_tree > 0 and worth_sharing_prefixes(work, max(chosen.of_trees))
-        self.waiting = deque(pieces(work, runner.settings.chunk_bytes))
-        self.packing: deque[_Packing] = deque()
+        first = first_pieces(work, chosen)
+        self.waiting = deque(first or pieces(work, chosen))
+        self.uncut = first[-1].stop if first else None  # where the pairs begin that are not cut into pieces yet
+        self.packing: deque[Packing] = deque()
         self.flying: deque[_Flying] = deque()
-        self.packers: Executor | None = None
-        self.readers: Executor | None = None
+        self.threads = len(self.waiting) > 1  # one chunk takes less time than threads
+        self.outcome.safe = True
         self.doubts, self.intervals = np.zeros(DOUBTS, np.int32), []
 
     def run(self) -> tuple[np.ndarray, list[tuple[str, int, int]]]:
         """Fill the outcome; what all chunks landed with."""
         try:
-            if len(self.waiting) == 1:  # threads take longer than one chunk
-                self._fly()
-            else:
-                with ThreadPoolExecutor(_PACKERS) as self.packers, ThreadPoolExecutor(_READERS) as self.readers:
-                    self._fly()
+            while self.waiting or self.packing or self.flying:
+                if self.waiting and len(self.packing) < (_PACKING if len(self.flying) >= _BUSY else 1):
+                    self._pack(self.waiting.popleft())
+                elif self.packing and len(self.flying) < _IN_FLIGHT:
+                    self._launch(self.packing.popleft())
+                else:
+                    self._land()
         finally:
-            self._ground()
+            self._unpack()
         return self.doubts, self.intervals
 
-    def _fly(self) -> None:
-        while self.waiting or self.packing or self.flying:
-            self._pack()
-            if self.packing and len(self.flying) < _IN_FLIGHT:
-                self._launch(self.packing.popleft())
-            else:
-                self._land()
-
-    def _pack(self) -> None:
+    def _pack(self, piece: slice) -> None:
+        """One thread does that for all chunks, and launches: several would wait for the interpreter, and for each other."""
         runner = self.runner
-        while self.waiting and len(self.packing) < (_PACKING if self.packers else 1):
-            cut = cut_out(self.work, self.waiting.popleft(), self.share_prefixes)
-            function = partial(pack, cut, self.share, runner.queues, runner.settings, runner.precision)
-            future = self.packers.submit(function) if self.packers else None
-            self.packing.append(_Packing(cut.piece, future.result if future else function, future))
+        try:
+            self.packing.append(
+                Packing(self.work, piece, self.share, self.share_prefixes, runner.queues, runner.settings, runner.precision)
+            )
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self._make_room(piece, not self.flying and not self.packing, error)
 
-    def _launch(self, packing: _Packing) -> None:
+    def _launch(self, packing: Packing) -> None:
         try:
             packed = packing.packed()
+            if self.flying and len(self.waiting) + len(self.packing) < _LAST and not self.uncut:
+                packed.chunk.prior = [self.flying[-1].chunk.kernels[-1][1]]  # whose results can be read back meanwhile
             flight = self.runner.launch(packed)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
-            self._make_room(packing.piece, not self.flying, error)
+            self._make_room(packing.piece, not self.flying and not self.packing, error)
             return
         function = partial(flight.collect, self.outcome.log10, self.outcome.unsafe, self.work.least)
-        self.flying.append(
-            _Flying(packing.piece, packed.cells, packed.chunk, self.readers.submit(function).result if self.readers else function)
-        )
+        land = waiters().submit(function).result if self.threads else function
+        self.flying.append(_Flying(packing.piece, packed.cells, packed.chunk, land))
+        if self.uncut and not self.waiting:
+            self.waiting += pieces(self.work, self.runner.settings, self.uncut)
+            self.uncut = None
 
     def _land(self) -> None:
         flown = self.flying.popleft()
@@ -165,6 +161,7 @@ class _Pipeline:
             return
         self.outcome.cells_computed += flown.cells
         self.doubts |= landed.doubts
+        self.outcome.safe &= landed.safe
         self.intervals += landed.times
 
     def _make_room(self, piece: slice, halve: bool, error: Exception) -> None:
@@ -173,14 +170,13 @@ class _Pipeline:
             raise error
         while self.flying:
             self._land()
-        later = [packing.piece for packing in self.packing]
-        self._ground()
+        later = self._unpack()
         self.runner.device.buffers.clear()
         self.waiting.extendleft(reversed([*(halves(piece) if halve else [piece]), *later]))
 
-    def _ground(self) -> None:
-        """End what is being packed."""
+    def _unpack(self) -> list[slice]:
+        """Give back what is packed."""
+        pieces_of = [packing.piece for packing in self.packing]
         while self.packing:
-            future = self.packing.popleft().future
-            if future and not future.cancel() and future.exception() is None:
-                future.result().chunk.abandon()
+            self.packing.popleft().chunk.abandon()
+        return pieces_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
-from haplowave.opencl import Device
+from haplowave.opencl import Device, TypedKernel
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.model import ALWAYS_REGULAR, Tables, tables
 from haplowave.pairhmm.skewed_inputs import DOUBTS, READ_BLOCK, HaplotypeInputs, LongInputs, ReadInputs, UnitInputs
@@ -37,7 +37,8 @@ class Runner:
         self.wide = np.dtype(np.float64 if device.has_fp64 else np.float32)
         self.defines = {"LETTERS": len(letters)} | ({"FP64": 1} if precision == "fp64" else {})
         self._floors = dict(zip(("BASE_FLOOR", "INSERTION_FLOOR", "DELETION_FLOOR", "GAP_FLOOR"), ALWAYS_REGULAR, strict=True))
-        self._kernels: dict[tuple, cl.Kernel] = {}
+        self._kernels: dict[tuple, TypedKernel] = {}
+        self._prepared: dict[tuple, TypedKernel] = {}
         self._gap = tables(convention).gap
         self.tables = self.constant(_flat_tables(tables(convention)).astype(self.wide))
         self.codes = self.constant(_codes(letters))
@@ -48,16 +49,19 @@ class Runner:
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(self.device.context, flags, hostbuf=np.ascontiguousarray(array))
 
-    def kernel(self, file: str, name: str, defines: dict[str, int], flags: tuple[str, ...] = ()) -> cl.Kernel:
+    def kernel(self, file: str, name: str, defines: dict[str, int], flags: tuple[str, ...] = ()) -> TypedKernel:
         """Kernel `name` of `file`, made once: that takes longer than to run it."""
         key = (file, name, *sorted(defines.items()), flags)
         if key not in self._kernels:
-            self._kernels[key] = cl.Kernel(self.device.build(file, self.defines | defines, flags), name)
+            self._kernels[key] = TypedKernel(self.device.build(file, self.defines | defines, flags), name)
         return self._kernels[key]
 
-    def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> cl.Kernel:
+    def prepare(self, name: str, file: str = "pairhmm_prepare.cl", **defines: int) -> TypedKernel:
         """A kernel of `file` that prepares or finishes."""
-        return self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+        key = (file, name, *defines.items())
+        if key not in self._prepared:
+            self._prepared[key] = self.kernel(file, name, self._floors | ({"HAS_FP64": 1} if self.device.has_fp64 else {}) | defines)
+        return self._prepared[key]
 
     def gap_of(self, reads: ReadInputs) -> float:
         """The gap continuation probability of all bases, 0 where it varies."""
@@ -142,6 +146,8 @@ class Landed:
 
     doubts: np.ndarray
     """int32 (DOUBTS,): as in pairhmm_prepare.cl."""
+    safe: bool
+    """No likelihood is unsafe."""
     times: list[tuple[str, int, int]]
     """Name, start and end of each kernel in ns."""
 
@@ -154,18 +160,18 @@ class Flight:
 
     def collect(self, log10: np.ndarray, unsafe: np.ndarray, least: float) -> Landed:
         """Wait, and fill these arrays at the chunk's place; likelihoods below `least` are unsafe."""
-        chunk, values = self.chunk, log10[self.chunk.where]
-        if values.dtype == self._wide:
-            chunk.read(self._log10s, values)
-        else:
-            values[:] = chunk.read(self._log10s, np.empty(len(values), self._wide))
-        landed = Landed(chunk.read(self._doubts, np.empty(DOUBTS, np.int32)), chunk.times())
+        chunk, values, doubts = self.chunk, log10[self.chunk.where], np.empty(DOUBTS, np.int32)
+        wide = values if values.dtype == self._wide else np.empty(len(values), self._wide)
+        chunk.read((self._doubts, doubts), (self._log10s, wide))
+        if wide is not values:
+            values[:] = wide
         doubted = unsafe[chunk.where]
         np.logical_not(np.greater_equal(values, least, out=doubted), out=doubted)  # and so is what is no number
         if self._steep is not None:
             doubted |= self._steep
+        times = chunk.times()
         chunk.close()
-        return landed
+        return Landed(doubts, not doubted.any(), times)
 
 
 class _Launching:
@@ -261,7 +267,7 @@ class _Launching:
     def _fork(self) -> dict:
         """For Chunk.run: the next queue, after what prepares."""
         self.forks += 1
-        return {"fork": self.forks - 1, "after": self.prepared if self.forks > 1 else []}
+        return {"fork": self.forks - 1, "after": self.chunk.prior + (self.prepared if self.forks > 1 else [])}
 
 
 def _codes(letters: bytes) -> np.ndarray:

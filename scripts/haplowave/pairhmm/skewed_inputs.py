@@ -1,10 +1,14 @@
 """What a chunk of `skewed` or `rowwise` uploads, in the form in which the kernels take it."""
 
+import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyopencl as cl
 
+from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk
 from haplowave.pairhmm.model import QUALITY_MASK
 from haplowave.pairhmm.skewed_plan import Jobs, Launch, Units
@@ -12,6 +16,11 @@ from haplowave.sequences import Reads, Sequences
 
 READ_BLOCK = 8  # rows that reads are padded to, as in the kernels
 DOUBTS = 3  # flags of pairhmm_prepare.cl: an unknown letter, no letter, qualities that may be irregular
+
+_LARGE = 1 << 18  # bases from which a thread looks through qualities
+_APART = 64  # bytes
+_memcmp = ctypes.CDLL(None).memcmp  # lets other threads run, and reads twice as fast as NumPy compares
+_memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
 
 @dataclass(frozen=True)
@@ -80,31 +89,66 @@ def is_uniform(array: np.ndarray) -> bool:
     """Whether a uint8 array, not empty, is one value throughout."""
     if array.strides == (0,):
         return True
-    words = array[: len(array) // 8 * 8].view(np.uint64) if array.flags.c_contiguous else array[:0]
-    first = array[0]
-    if (array[:64] != first).any() or (len(words) and (words != words[0]).any()):
+    if not _begins_uniform(array):
         return False
-    return not (array[8 * len(words) :] != first).any()
+    if not array.flags.c_contiguous:
+        return bool((array == array[0]).all())
+    apart = min(_APART, len(array))
+    return _memcmp(array.ctypes.data, array.ctypes.data + apart, len(array) - apart) == 0
 
 
-def put_bytes(reads: Reads, chunk: Chunk) -> tuple[object, ...]:
-    """Bases, the four arrays of qualities, and their strides: of an array that is one value throughout one is sent, with stride 0."""
-    arrays = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    uniform = [is_uniform(array) for array in arrays]
-    quals = [chunk.put(array[:1] if one else array) for array, one in zip(arrays, uniform, strict=True)]
-    return chunk.put(reads.bases.data), *quals, np.array([0 if one else 1 for one in uniform], np.uint32)
+def _begins_uniform(array: np.ndarray) -> bool:
+    first = array[:_APART]
+    return bool((first == first[0]).all())
 
 
-def put_reads(reads: Reads, chunk: Chunk) -> ReadInputs:
-    """Upload reads."""
-    bytes_of_reads = put_bytes(reads, chunk)
-    return ReadInputs(
-        count=len(reads),
-        blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
-        gap=int(reads.gap_quals[0]) & QUALITY_MASK if reads.gap_quals.strides == (0,) else None,
-        highest_gap=int(((reads.gap_quals[:1] if reads.gap_quals.strides == (0,) else reads.gap_quals) & QUALITY_MASK).max()),
-        buffers=(*bytes_of_reads, chunk.put(reads.bases.offsets.astype(np.uint32))),
-    )
+class SentReads:
+    """Reads on their way to the device; of an array of qualities that is one value throughout, as threads find out, one is sent."""
+
+    def __init__(self, reads: Reads, chunk: Chunk):
+        self._reads, self._chunk = reads, chunk
+        self._bases = chunk.put(reads.bases.data)
+        self._quals = [self._put(array) for array in qualities(reads)]
+        chunk.send()
+
+    def _put(self, array: np.ndarray) -> Callable[[], cl.Buffer | None]:
+        """Waits; the buffer of `array`, None where it is one value throughout."""
+        if len(array) > _LARGE and array.strides != (0,) and _begins_uniform(array):
+            uniform = pool().submit(is_uniform, array).result
+            return cache(lambda: None if uniform() else self._chunk.put(array))
+        buffer = None if is_uniform(array) else self._chunk.put(array)
+        return lambda: buffer
+
+    def known(self) -> Reads:
+        """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
+        arrays = zip(qualities(self._reads), self._quals, strict=True)
+        return Reads(
+            self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer() is None else array for array, buffer in arrays)
+        )
+
+    def buffers(self) -> tuple[object, ...]:
+        """Bases, the four arrays of qualities, and their strides. Waits."""
+        quals = [buffer() for buffer in self._quals]
+        strides = np.array([buffer is not None for buffer in quals], np.uint32)
+        arrays = zip(quals, qualities(self._reads), strict=True)
+        return self._bases, *(self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in arrays), strides
+
+    def inputs(self) -> ReadInputs:
+        """What the kernels take. Waits."""
+        reads = self.known()
+        constant = reads.gap_quals.strides == (0,)
+        return ReadInputs(
+            count=len(reads),
+            blocks=len(reads.bases.data) // READ_BLOCK + len(reads) + 3,  # what is fetched ahead of the last row is still inside
+            gap=int(reads.gap_quals[0]) & QUALITY_MASK if constant else None,
+            highest_gap=int(((reads.gap_quals[:1] if constant else reads.gap_quals) & QUALITY_MASK).max()),
+            buffers=(*self.buffers(), self._chunk.put(reads.bases.offsets.astype(np.uint32))),
+        )
+
+
+def qualities(reads: Reads) -> tuple[np.ndarray, ...]:
+    """The four arrays."""
+    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
 def put_haplotypes(haplotypes: Sequences, long: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:

@@ -1,21 +1,19 @@
 """The host's share of a chunk of `skewed`: which sequences it needs, what may be shared, and its way to the device.
 
-All of it is done region by region, in NumPy, in several threads at a time.
+All of it is done region by region, in NumPy.
 """
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyopencl as cl
 
-from haplowave.ahead import pool
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.duplicates import representatives
 from haplowave.pairhmm.engines import Work
-from haplowave.pairhmm.model import QUALITY_MASK
+from haplowave.pairhmm.model import QUALITY_MASK, take
 from haplowave.pairhmm.regions import Regions
 from haplowave.pairhmm.screening import check_lengths
 from haplowave.pairhmm.skewed_inputs import (
@@ -24,13 +22,13 @@ from haplowave.pairhmm.skewed_inputs import (
     HaplotypeInputs,
     LongInputs,
     ReadInputs,
+    SentReads,
     UnitInputs,
-    is_uniform,
     put_haplotypes,
     put_long,
-    put_reads,
     put_units,
     put_zeros,
+    qualities,
 )
 from haplowave.pairhmm.skewed_plan import Jobs, Shapes, filling_columns, long_jobs, shapes, short_units
 from haplowave.pairhmm.trie_inputs import TreeInputs, put_trees
@@ -39,10 +37,14 @@ from haplowave.pairhmm.tuning import Settings, warps_at_once
 from haplowave.sequences import Reads, Sequences
 
 _LONG_GAP = 12  # FP32 keeps 16 rows and a lane's columns in range up to this gap continuation quality
-_FIRST_CHUNK = 2  # the first chunk is smaller by this, so that the device begins early
-_SAMPLED, _WORTH = 16, 0.02  # regions that are searched for equal reads first, and the share of equal reads that is worth more
+_RAMP, _END, _TWO = (0.3, 0.4, 0.7), (0.3, 0.12, 0.05), (0.3, 0.7)  # sizes of the first chunks, of the last, of two
+_PREPARED = 6e9  # bytes a second that the host prepares and uploads
+_MANY = 4  # the first chunks have to be less than this share of the regions
+_SAMPLED = 16  # regions that are searched for equal reads first
+_IRREGULAR = np.random.default_rng(0).random(_SAMPLED)
+_LOOK, _COMPARE = 3e-7, 5e-8  # seconds that it takes to look for a read's equals, and to compare a base of it with that of another
 _WORTH_LANES = 0.15  # share of the lanes that others have, too, from which haplotypes are sorted
-_LARGE = 1 << 20  # bases from which a thread looks through the qualities
+_LARGE = 1 << 20  # reads that are too many to be searched for equal ones first
 _A_PAIR, _A_BASE = 8, 2  # bytes that a pair and a base of a read count towards the size of a chunk
 
 
@@ -70,21 +72,49 @@ class Packed:
     """bool a pair: gaps continue at too high a quality for FP32 to keep a lane in range; None where there is none."""
 
 
-def pieces(work: Work, size: int) -> list[slice]:
-    """Slices of the pairs whose inputs are about `size` bytes each; cut between regions, or at least between reads, where it can be."""
-    regions = work.regions
-    rows, columns = work.reads.bases.offsets, work.haplotypes.offsets
-    first_read, reads, first_haplotype, haplotypes = regions.spans.T
-    bases = _A_BASE * (rows[first_read + reads] - rows[first_read]) + columns[first_haplotype + haplotypes] - columns[first_haplotype]
-    cost = np.append(0, np.cumsum(bases + _A_PAIR * reads * haplotypes))
-    if cost[-1] <= size:
+def first_pieces(work: Work, settings: Settings) -> list[slice]:
+    """The first of the slices that `pieces` makes, found without looking at all regions; none where that does not do."""
+    some = Regions(work.regions.spans[: len(work.regions.spans) // _MANY])
+    cost, wanted = _costs(work, some), np.cumsum(_RAMP) * settings.chunk_bytes
+    if cost[-1] < wanted[-1] or not _device_is_slower(work, some, cost, settings):
+        return []
+    cuts = np.interp(wanted, cost, some.offsets).astype(np.int64)
+    return _slices([0, *_between(some, cuts, int(cuts[0]) // 2)])
+
+
+def pieces(work: Work, settings: Settings, begin: int = 0) -> list[slice]:
+    """Slices of the pairs from `begin` on whose inputs are about `chunk_bytes` each; cut between regions, or at least between reads, where
+    it can be. begin: 0, or where `first_pieces` end.
+
+    The first are smaller, so that the device begins early, and the last, so that little is left to be read back when it ends. Where the
+    device is quicker than what is made for it, they are few.
+    """
+    regions, cost, size = work.regions, _costs(work, work.regions), settings.chunk_bytes
+    if not begin and cost[-1] <= size:
         return [slice(0, len(work))]
-    left = int(cost[-1]) - size // _FIRST_CHUNK
-    count = max(1, round(left / size))
-    ends = np.cumsum([size // _FIRST_CHUNK, *[left / count] * count])
-    cuts = np.interp(ends[:-1], cost, regions.offsets).astype(np.int64)
-    cuts = _between(regions, cuts, len(work) // (8 * len(ends)))
-    return [slice(begin, end) for begin, end in itertools.pairwise(np.unique([0, *cuts, len(work)]).tolist())]
+    first = np.interp(begin, regions.offsets, cost)
+    ramp, end = ((() if begin else _RAMP), _END) if begin or _device_is_slower(work, regions, cost, settings) else (_TWO[:1], ())
+    whole = round((cost[-1] - first) / size - sum(ramp) - sum(end))
+    shares = [*ramp, *[1.0] * whole, *end] if whole > 0 else _TWO
+    wanted = first + np.cumsum(shares)[:-1] * ((cost[-1] - first) / sum(shares))
+    cuts = _between(regions, np.interp(wanted, cost, regions.offsets).astype(np.int64), len(work) // (8 * len(shares)))
+    return _slices([begin, *np.maximum(cuts, begin), len(work)])
+
+
+def _device_is_slower(work: Work, regions: Regions, cost: np.ndarray, settings: Settings) -> bool:
+    """Whether the cells of `regions` take the device longer than the host takes to prepare and to upload them. cost: as from `_costs`."""
+    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    return float(rows @ columns) / settings.speed > cost[-1] / _PREPARED
+
+
+def _slices(bounds: list[int]) -> list[slice]:
+    return [slice(*bound) for bound in itertools.pairwise(np.unique(bounds).tolist())]
+
+
+def _costs(work: Work, regions: Regions) -> np.ndarray:
+    """Bytes up to each of `regions`, the first of those of `work`, and in all of them."""
+    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    return np.append(0, np.cumsum(_A_BASE * rows + columns + _A_PAIR * regions.spans[:, 1] * regions.spans[:, 3]))
 
 
 def _between(regions: Regions, cuts: np.ndarray, slack: int) -> np.ndarray:
@@ -112,8 +142,6 @@ class Cut:
     haplotypes: Sequences
     share_prefixes: bool
     """Whether haplotypes that begin alike share lanes."""
-    uniform: Callable[[], list[bool]]
-    """Waits; whether each array of qualities is one value throughout."""
 
 
 def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
@@ -122,55 +150,64 @@ def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
     first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
     spans = np.stack([first_read, regions.spans[:, 1], first_haplotype, regions.spans[:, 3]], axis=1)
-    reads, haplotypes = _reads(work.reads, which_reads), _take(work.haplotypes, which_haplotypes, work.haplotypes.data)
+    reads, haplotypes = _reads(work.reads, which_reads), _sequences(work.haplotypes, which_haplotypes)
     if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
         check_lengths(work.reads.bases, work.haplotypes)
-    look = partial(_uniform, reads)
-    uniform = pool().submit(look).result if len(reads.bases.data) > _LARGE else look
-    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes, uniform)
+    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes)
 
 
-def _uniform(reads: Reads) -> list[bool]:
-    return [is_uniform(array) for array in _quals(reads)]
+class Packing:
+    """A chunk that is planned, and on its way to the device while threads look through its reads.
 
+    share: look for equal reads; share_prefixes: as in Cut.
+    """
 
-def pack(cut: Cut, share: bool, queues: Queues, settings: Settings, precision: str) -> Packed:
-    """Everything that the pairs need, on its way to the device. share: look for equal reads."""
-    chunk = Chunk(queues, cut.piece)
-    arrays = [
-        np.broadcast_to(array[:1], array.shape) if one else array for array, one in zip(_quals(cut.reads), cut.uniform(), strict=True)
-    ]
-    try:
-        return _packed(cut, Reads(cut.reads.bases, *arrays), share, chunk, settings, precision)
-    except BaseException:
-        chunk.abandon()
-        raise
+    def __init__(
+        self, work: Work, piece: slice, share: bool, share_prefixes: bool, queues: Queues, settings: Settings, precision: str
+    ) -> None:
+        self.piece, self.chunk = piece, Chunk(queues, piece)
+        cut = cut_out(work, piece, share_prefixes)
+        try:
+            self._plan(cut, share, settings, precision)
+        except BaseException:
+            self.chunk.abandon()
+            raise
 
+    def _plan(self, cut: Cut, share: bool, settings: Settings, precision: str) -> None:
+        chunk, regions, haplotypes = self.chunk, cut.regions, cut.haplotypes
+        rows, columns = cut.reads.bases.lengths, haplotypes.lengths
+        chosen = shapes(rows, columns, settings, precision)
+        put = put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk)
+        sent = SentReads(cut.reads, chunk)
+        kept, copies = _shared(regions, sent.known()) if share else (None, None)
+        in_trees = columns <= settings.most_in_tree
+        units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
+        trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
+        long = _long(regions, kept, rows, columns, chosen, settings, precision, chunk.queues.compute_units)
+        known = {
+            "chunk": chunk,
+            "pairs": len(regions),
+            "haplotypes": put,
+            "trees": trees,
+            "short": put_units(units, chunk) if units and units.launches else None,
+            "long": [put_long(*jobs, chunk) for jobs in long],
+            "copies": None if copies is None else chunk.put(copies),
+            "copy_count": 0 if copies is None else len(copies),
+            "doubts": put_zeros(DOUBTS, chunk),
+            "cells": _cells(regions, kept, cut.reads, haplotypes) - spared,
+        }
+        chunk.send()
+        self._steep = partial(_steep, regions, columns=columns, settings=settings) if precision == "fp32" else None
+        self._sent, self._known = sent, known
 
-def _packed(cut: Cut, reads: Reads, share: bool, chunk: Chunk, settings: Settings, precision: str) -> Packed:
-    regions, haplotypes = cut.regions, cut.haplotypes
-    rows, columns = reads.bases.lengths, haplotypes.lengths
-    chosen = shapes(rows, columns, settings, precision)
-    kept, copies = _shared(regions, reads) if share else (None, None)
-    in_trees = columns <= settings.most_in_tree
-    units = short_units(regions, kept, chosen.without(in_trees)) if (chosen.short > 0)[~in_trees].any() else None
-    trees, spared = _trees(cut, _short_rows(regions, kept, rows, chosen), in_trees, settings, chunk) if in_trees.any() else (None, 0)
-    return Packed(
-        chunk=chunk,
-        pairs=len(regions),
-        reads=put_reads(reads, chunk),
-        haplotypes=put_haplotypes(haplotypes, chosen.long_columns is not None, settings.warp, chunk),
-        trees=trees,
-        short=put_units(units, chunk) if units and units.launches else None,
-        long=[
-            put_long(*jobs, chunk) for jobs in _long(regions, kept, rows, columns, chosen, settings, precision, chunk.queues.compute_units)
-        ],
-        copies=None if copies is None else chunk.put(copies),
-        copy_count=0 if copies is None else len(copies),
-        doubts=put_zeros(DOUBTS, chunk),
-        cells=_cells(regions, kept, reads, haplotypes) - spared,
-        steep=_steep(regions, reads, columns, settings) if precision == "fp32" else None,
-    )
+    def packed(self) -> Packed:
+        """What `Runner.launch` takes. Waits until the reads are looked through."""
+        try:
+            steep = self._steep(reads=self._sent.known()) if self._steep else None
+            return Packed(reads=self._sent.inputs(), steep=steep, **self._known)
+        except BaseException:
+            self.chunk.abandon()
+            raise
 
 
 def _trees(cut: Cut, rows: np.ndarray, wanted: np.ndarray, settings: Settings, chunk: Chunk) -> tuple[TreeInputs | None, int]:
@@ -213,43 +250,42 @@ def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.
 
 def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
     """Some of the reads: views where they are a slice."""
-    bases = _take(reads.bases, which, reads.bases.data)
     if isinstance(which, slice):
         span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
-        return Reads(bases, *(array[span] for array in _quals(reads)))
-    return Reads(bases, *(_take(reads.bases, which, array).data for array in _quals(reads)))
+        return Reads(_sequences(reads.bases, which), *(array[span] for array in qualities(reads)))
+    return take(reads, which)
 
 
-def _quals(reads: Reads) -> tuple[np.ndarray, ...]:
-    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
-
-
-def _take(sequences: Sequences, which: slice | np.ndarray, data: np.ndarray) -> Sequences:
-    offsets = sequences.offsets
+def _sequences(sequences: Sequences, which: slice | np.ndarray) -> Sequences:
+    """Some of the sequences: views where they are a slice."""
     if isinstance(which, slice):
-        begin = int(offsets[which.start])
-        return Sequences(data[begin : int(offsets[which.stop])], offsets[which.start : which.stop + 1] - begin)
-    lengths = offsets[which + 1] - offsets[which]
-    new = np.append(0, np.cumsum(lengths))
-    return Sequences(data[np.arange(new[-1]) + np.repeat(offsets[which] - new[:-1], lengths)], new)
+        begin, end = int(sequences.offsets[which.start]), int(sequences.offsets[which.stop])
+        return Sequences(sequences.data[begin:end], sequences.offsets[which.start : which.stop + 1] - begin)
+    source, offsets = sequences.places(which)
+    return Sequences(sequences.data[source], offsets)
 
 
 def _some(spans: np.ndarray) -> np.ndarray:
     """Some of the regions, always the same ones; at irregular distances, for regions may repeat themselves at regular ones."""
     if len(spans) <= _SAMPLED:
         return spans
-    return spans[np.sort(np.random.default_rng(0).choice(len(spans), _SAMPLED, replace=False))]
+    return spans[((np.arange(_SAMPLED) + _IRREGULAR) * (len(spans) / _SAMPLED)).astype(np.int64)]
 
 
-def worth_sharing(work: Work) -> bool:
-    """Whether equal reads are so many that to look for them saves time: some of the regions tell."""
+def worth_sharing(work: Work, speed: float) -> bool:
+    """Whether equal reads are so many that to look for them saves time: some of the regions tell. speed: as in Settings."""
     spans = _some(work.regions.spans)
     region, read = Regions(spans).rows
+    begin, lengths = work.reads.bases.offsets[read], work.reads.bases.offsets[read + 1] - work.reads.bases.offsets[read]
+    columns = work.haplotypes.offsets[spans[:, 2] + spans[:, 3]] - work.haplotypes.offsets[spans[:, 2]]
+    seconds = lengths * columns[region] / speed
+    if seconds.sum() < _LOOK * len(read):  # not even if all were equal
+        return False
     if len(read) > _LARGE:
         return True
-    begin = work.reads.bases.offsets[read]
-    same = representatives(begin, work.reads.bases.offsets[read + 1] - begin, (work.reads.bases.data, *_quals(work.reads)), region)
-    return np.count_nonzero(same != np.arange(len(same))) >= _WORTH * len(same)
+    same = representatives(begin, lengths, (work.reads.bases.data, *qualities(work.reads)), region)
+    equal = same != np.arange(len(same))
+    return seconds[equal].sum() >= _LOOK * len(read) + _COMPARE * lengths[equal].sum()
 
 
 def worth_sharing_prefixes(work: Work, columns: int) -> bool:
@@ -262,7 +298,7 @@ def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarr
     region, read = regions.rows
     family = np.full(len(reads), -1)
     family[read[::-1]] = region[::-1]
-    arrays = tuple(array for array in (reads.bases.data, *_quals(reads)) if array.strides != (0,))
+    arrays = tuple(array for array in (reads.bases.data, *qualities(reads)) if array.strides != (0,))
     same = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[read]
     first, _, _, haplotypes = regions.spans[region].T
     kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyopencl as cl
 
+from haplowave.opencl import TypedKernel
 from haplowave.pairhmm.chunk import Chunk
 from haplowave.pairhmm.skewed_inputs import HaplotypeInputs, ReadInputs
 from haplowave.pairhmm.trie_inputs import TreeInputs, waiting_rows
@@ -75,5 +76,5 @@ class ShortPairs:
         arguments += (inputs.wanted, inputs.firsts, self._scales, *scale, log10s)
         return self.chunk.run(self._kernel("finish_regions"), inputs.pairs, _ITEMS, *arguments, **how)
 
-    def _kernel(self, name: str) -> cl.Kernel:
+    def _kernel(self, name: str) -> TypedKernel:
         return self.runner.prepare(name, "pairhmm_trie_prepare.cl", TRIE=1, **self._varies)

@@ -4,6 +4,7 @@ A small built-in table, refined by `scripts/tune.py`, whose measurements are kep
 """
 
 import dataclasses
+import functools
 import json
 import os
 from pathlib import Path
@@ -39,6 +40,8 @@ class Settings:
     """NVIDIA: registers a lane may have, by 'fp32', 'fp64', 'long fp32' and 'long fp64'; fewer let more warps run at a time."""
     chunk_bytes: int = 48 << 20
     """Bytes of input a chunk: small enough that transfers hide behind the chunk before."""
+    speed: float = 1e9
+    """Cells a second, roughly: what it saves to compute less."""
 
     @property
     def of_trees(self) -> Rates:
@@ -51,6 +54,7 @@ class Settings:
         return min(self.widest_tree, self.warp * max(self.of_trees))
 
 
+_CELLS_A_CLOCK = 12  # of a compute unit with some 100 lanes
 _NVIDIA_REGISTERS = 65536  # registers of a compute unit
 
 _PORTABLE = Settings(
@@ -65,16 +69,18 @@ _PORTABLE = Settings(
 
 def settings_file() -> Path:
     """$HAPLOWAVE_TUNING, else haplowave/tuning.json in the user's cache folder."""
-    given = os.environ.get("HAPLOWAVE_TUNING")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haplowave" / "tuning.json"
+    return _file(os.environ.get("HAPLOWAVE_TUNING"), os.environ.get("XDG_CACHE_HOME"))
+
+
+@functools.cache
+def _file(given: str | None, folder: str | None) -> Path:
+    return Path(given) if given else Path(folder or Path.home() / ".cache") / "haplowave" / "tuning.json"
 
 
 _NVIDIA = Settings(
     warps=1,
     groups_a_unit=32,
-    chunk_bytes=16 << 20,
+    chunk_bytes=40 << 20,
     rates={
         "fp32": {32: 4.49, 30: 4.39, 27: 4.37, 25: 4.41, 21: 4.34},
         "fp64": {18: 2.07, 16: 1.95, 13: 1.89},
@@ -86,13 +92,14 @@ _NVIDIA = Settings(
 """Rates in TCUPS on an H200."""
 
 
+@functools.cache
 def built_in(device: Device) -> Settings:
     """What is used where nothing was measured."""
-    if device.is_nvidia:
-        return _NVIDIA
-    if exchange_variant(device) == "local":
+    if device.kind == "cpu":
         return _PORTABLE
-    return Settings(warp=16 if "intel" in device.platform_name.lower() else 32)
+    chosen = _PORTABLE if exchange_variant(device) == "local" else Settings(warp=16 if "intel" in device.platform_name.lower() else 32)
+    chosen = _NVIDIA if device.is_nvidia else chosen
+    return dataclasses.replace(chosen, speed=_CELLS_A_CLOCK * device.compute_units * device.clock)
 
 
 def exchange_variant(device: Device) -> str:
@@ -135,10 +142,11 @@ def warps_at_once(chosen: Settings, precision: str, long: bool = False) -> int:
 def store(device: Device, chosen: Settings) -> Path:
     """Keep `chosen` for `device`; returns the file."""
     path = settings_file()
-    everything = _stored()
-    everything[_key(device)] = dataclasses.asdict(chosen)
+    _content.cache_clear()  # another process may have stored something
+    everything = _stored() | {_key(device): dataclasses.asdict(chosen)}
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
+    _content.cache_clear()
     return path
 
 
@@ -147,8 +155,14 @@ def _key(device: Device) -> str:
 
 
 def _stored() -> dict[str, dict]:
+    return _content(settings_file())
+
+
+@functools.cache
+def _content(path: Path) -> dict[str, dict]:
+    """What `path` holds; looked at once, for some file systems take longer than a small call."""
     try:
-        content = json.loads(settings_file().read_text())
+        content = json.loads(path.read_text())
     except (OSError, ValueError):  # nothing measured yet, or a file that is not ours: measuring again repairs it
         return {}
     return content if isinstance(content, dict) else {}

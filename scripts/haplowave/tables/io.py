@@ -80,10 +80,11 @@ def _encoding(name: str) -> dict[str, Any]:
     known to be in order or not to repeat, no hashing of it, no statistics but those of regions."""
     if name not in _A_ROW_A_PAIR:
         return {"compression": "zstd"}
+    streams = ("edit_distance", "log10_likelihood")  # of bytes: the equal ones stand together
     return {
         "compression": "lz4",
-        "use_dictionary": [column for column in ("edit_distance", "how") if column in SCHEMAS[name].names],
-        "column_encoding": {"log10_likelihood": "BYTE_STREAM_SPLIT"} if "log10_likelihood" in SCHEMAS[name].names else None,
+        "use_dictionary": [column for column in ("how",) if column in SCHEMAS[name].names],
+        "column_encoding": {column: "BYTE_STREAM_SPLIT" for column in streams if column in SCHEMAS[name].names},
         "write_statistics": ["region_id"],
         "write_batch_size": 1 << 15,
     }
