@@ -38,6 +38,8 @@ _LENGTHS = tuple(2**n for n in range(5, 18))
 _SHARING = ("lanes", "trees")  # kernels that compute equal beginnings once
 _CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
 _COPIES = 64
+_FEW = ((16_384, 149), (100_000, 8))  # length, pairs
+_FILLING = 16  # times the cells of short pairs
 _EXPERIMENTS = ("lengths", "columns", "regions", "few", "sets", "call", "command")
 _ILLUMINA = (151, 400)  # read and haplotype length
 
@@ -103,16 +105,23 @@ def _sets(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Se
     if _wanted(arguments, "lengths"):
         longest = arguments.longest or (_LENGTHS[-1] if gpu else 4096)
         for length in [length for length in _LENGTHS if length <= longest][:: 2 if arguments.quick else 1]:
-            # longer ones need many pairs to fill a device, but not more time than is sensible
-            yield equal_lengths("lengths", length, length, max(128 if gpu and not arguments.quick else 4, int(cells / length**2)))
+            yield equal_lengths("lengths", length, length, _pairs_of(length, cells, gpu and not arguments.quick))
     if _wanted(arguments, "regions"):
         for made in (regions(*_ILLUMINA, _illumina_pairs(cells, gpu)), variants(*_ILLUMINA, _illumina_pairs(cells, gpu))):
             yield from (made, shared(made))
     if _wanted(arguments, "few") and gpu and not arguments.quick:
-        yield equal_lengths("few long", 100_000, 100_000, 8)
+        for length, pairs in _FEW:
+            yield equal_lengths("few long", length, length, pairs)
     if _wanted(arguments, "sets"):
         for made in _real(arguments, gpu):
             yield from (made, shared(made))
+
+
+def _pairs_of(length: int, cells: float, fill: bool) -> int:
+    """fill: long pairs are so many that the device is full for nearly all of the time; "few long" is for those that do not fill it."""
+    if not fill:
+        return max(4, int(cells / length**2))
+    return max(128, int(cells * (_FILLING if length > 1024 else 1) / length**2))
 
 
 def _called(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
