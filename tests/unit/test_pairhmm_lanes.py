@@ -166,7 +166,8 @@ def test_repeated_pairs_reads_and_haplotypes():
     assert (shared.log10 == np.tile(alone.log10, 2)).all()
     assert (separate.log10 == shared.log10).all()
     assert shared.cells == 2 * alone.cells
-    assert shared.cells_computed == alone.cells_computed < separate.cells_computed
+    if select(DEVICE).kind == "cpu":  # a GPU computes so few cells faster than the host finds what is equal
+        assert shared.cells_computed == alone.cells_computed < separate.cells_computed
     again = log10_likelihoods(reads, haplotypes, [[0, 0], [1, 2], [0, 0]], device=DEVICE, share_duplicates=True)
     assert again.log10[0] == again.log10[2] == alone.log10[0]
 

@@ -121,7 +121,7 @@ def _pairs_of(length: int, cells: float, fill: bool) -> int:
     """fill: long pairs are so many that the device is full for nearly all of the time; "few long" is for those that do not fill it."""
     if not fill:
         return max(4, int(cells / length**2))
-    return max(128, int(cells * (_FILLING if length > 1024 else 1) / length**2))
+    return max(256, int(cells * (_FILLING if length > 1024 else 1) / length**2))
 
 
 def _called(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
