@@ -2,11 +2,13 @@
 
 `lengths`: equal lengths, both precisions (their Figs. 6-9). `columns`: columns a lane (Fig. 5). `sets`: the 10s set (Table 2) with
 `--text`, real pairs (kinds of Table 1) with `--tables`. `regions`: Illumina-like, where the transfers count, and such whose haplotypes are
-variants of one sequence. "Shared": equal beginnings of haplotypes are computed once. `few`: 8 pairs of 100 kb that must fill the
-device. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included. `command`: the step
-reads -> likelihoods, tables on disk in and out, without and with the table of distances.
+variants of one sequence. "Shared": equal beginnings of haplotypes are computed once. `few`: long pairs that are too few for the device, 8
+of 100 kb and 149 of 16 kb. `call`: log10_likelihoods on `regions` and on `sets`, arrays in and out, transfers and host work included.
+`command`: the step reads -> likelihoods, tables on disk in and out, without and with the table of distances.
+
 seconds and gcups are those of the kernel that computes the cells, in `call` and `command` those of the whole; call_gcups those of the
-engine's call. gcups counts the cells of the pairs asked for, computed_gcups those that were computed.
+engine's call. gcups counts the cells of the pairs asked for, computed_gcups those that were computed. largest_error: of log10, to the
+oracle, of some pairs; fp32_difference: between FP64 and FP32, of all.
 """
 
 import argparse
@@ -33,10 +35,11 @@ _COLUMNS = (
     "peak_percent",
     "call_gcups",
 )
-_COLUMNS += ("unsafe", "largest_error")
+_COLUMNS += ("unsafe", "largest_error", "fp32_difference")
 _LENGTHS = tuple(2**n for n in range(5, 18))
 _SHARING = ("lanes", "trees")  # kernels that compute equal beginnings once
 _CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
+_CHECKED_ALONE = 2e7  # cells of a pair that is compared all the same
 _COPIES = 64
 _FEW = ((16_384, 149), (100_000, 8))  # length, pairs
 _FILLING = 16  # times the cells of short pairs
@@ -164,6 +167,7 @@ def _shown(record: Record) -> list[Record]:
 class _Measure:
     def __init__(self, device, peaks: dict[str, float], rounds: int):
         self.device, self.peaks, self.rounds = device, peaks, rounds
+        self.before: tuple | None = None  # what was measured last: set, kernel, precision, outcome
 
     def __call__(self, made: Set, kernel: str, precision: str, settings=None) -> Record:
         from haplowave.benchmark.peak import OPERATIONS_A_CELL
@@ -176,6 +180,8 @@ class _Measure:
             outcome = engine(made.work, self.device, precision)
             call = min(call, time.perf_counter() - began)
             seconds = min(seconds, outcome.notes.get(kernel, outcome.kernel_seconds))
+        difference = self._difference(made, kernel, precision, outcome)
+        self.before = made, kernel, precision, outcome
         cells = made.work.cells
         safe = outcome.log10[~outcome.unsafe]
         return {
@@ -195,14 +201,23 @@ class _Measure:
             "unsafe": int(outcome.unsafe.sum()),
             "finite": bool(np.isfinite(safe).all()),
             "largest_error": _largest_error(made, outcome),
+            **difference,
         }
+
+    def _difference(self, made: Set, kernel: str, precision: str, outcome) -> dict[str, float]:
+        """In FP64: largest difference of log10 to what FP32 just gave for the same pairs, of those that are safe in both."""
+        if self.before is None or self.before[0] is not made or (*self.before[1:3], precision) != (kernel, "fp32", "fp64"):
+            return {}
+        safe = ~(outcome.unsafe | self.before[3].unsafe)
+        return {"fp32_difference": float(np.abs(outcome.log10 - self.before[3].log10)[safe].max(initial=0))}
 
 
 def _largest_error(made: Set, outcome) -> float:
     """Largest difference of log10 to the oracle among the first pairs that are safe; -1 where none is small enough to be checked."""
     from haplowave.pairhmm import ENGINES
 
-    count = min(int(_CHECKED_CELLS / (made.rows * made.columns)), 20)
+    cells = made.rows * made.columns
+    count = min(max(int(_CHECKED_CELLS / cells), int(cells <= _CHECKED_ALONE)), 20)
     which = np.flatnonzero(~outcome.unsafe)[:count]
     if not len(which):
         return -1.0
