@@ -42,6 +42,7 @@ _CHECKED_CELLS = 3e6  # of the pairs that are compared with the oracle
 _CHECKED_ALONE = 2e7  # cells of a pair that is compared all the same
 _COPIES = 64
 _FEW = ((16_384, 149), (100_000, 8))  # length, pairs
+_LONG = 1024  # bases from which `trees` has nothing of its own
 _FILLING = 16  # times the cells of short pairs
 _EXPERIMENTS = ("lengths", "columns", "regions", "few", "sets", "call", "command")
 _ILLUMINA = (151, 400)  # read and haplotype length
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     measure = _Measure(device, peaks, 2 if arguments.quick else 4)
     records = []
     for made in _sets(arguments, cells, gpu):
-        for kernel in [name for name in kernels if name in _SHARING or not made.work.share_prefixes]:
+        for kernel in [name for name in kernels if _tells(name, made)]:
             for precision in precisions:
                 records += _shown(measure(made, kernel, precision))
     if _wanted(arguments, "call"):
@@ -98,6 +99,13 @@ def run(arguments: argparse.Namespace) -> list[Record]:
 
         draw(records, Path(arguments.plots))
     return records
+
+
+def _tells(kernel: str, made: Set) -> bool:
+    """Whether a kernel does something of its own with a set."""
+    if made.work.share_prefixes:
+        return kernel in _SHARING
+    return kernel != "trees" or made.columns <= _LONG
 
 
 def _wanted(arguments: argparse.Namespace, name: str) -> bool:
@@ -124,7 +132,7 @@ def _pairs_of(length: int, cells: float, fill: bool) -> int:
     """fill: long pairs are so many that the device is full for nearly all of the time; "few long" is for those that do not fill it."""
     if not fill:
         return max(4, int(cells / length**2))
-    return max(256, int(cells * (_FILLING if length > 1024 else 1) / length**2))
+    return max(256, int(cells * (_FILLING if length > _LONG else 1) / length**2))
 
 
 def _called(arguments: argparse.Namespace, cells: float, gpu: bool) -> Iterator[Set]:
