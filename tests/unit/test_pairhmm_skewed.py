@@ -13,7 +13,7 @@ from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
-from haplowave.pairhmm.skewed_device import Flight, Runner
+from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.skewed_plan import filling_columns, long_jobs, shapes, short_units
 from haplowave.sequences import Sequences
 
@@ -168,7 +168,7 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     def stingy(self, packed):
         sizes.append(packed.pairs)
         if packed.pairs > 30:
-            packed.chunk.close()
+            packed.chunk.abandon()
             raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
         return launch(self, packed)
 
@@ -182,15 +182,15 @@ def test_a_chunk_that_fails_while_it_is_computed_is_halved(device, shape, monkey
     """As with drivers that take memory when a kernel runs."""
     work = case(9, 20, 4, (1, 60), (1, 32))
     expected = skewed.run(work, device, "fp32", shape)
-    collect, sizes = Flight.collect, []
+    read, sizes = Chunk.read, []
 
-    def stingy(self, log10, *rest):
-        sizes.append(len(log10[self.chunk.where]))
+    def stingy(self, *wanted):
+        sizes.append(len(wanted[-1][1]))
         if sizes[-1] > 7:
             raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
-        return collect(self, log10, *rest)
+        return read(self, *wanted)
 
-    monkeypatch.setattr(Flight, "collect", stingy)
+    monkeypatch.setattr(Chunk, "read", stingy)
     outcome = skewed.run(work, device, "fp32", dataclasses.replace(shape, chunk_bytes=chunk_bytes))
     assert outcome.log10.tobytes() == expected.log10.tobytes()
     assert outcome.cells_computed == expected.cells_computed

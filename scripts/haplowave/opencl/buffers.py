@@ -100,8 +100,8 @@ class Staging:
     def _block(self) -> Iterator[tuple[np.ndarray, list[cl.Event]]]:
         """uint8 (BLOCK,), free again, and a list for the event of what is copied from it."""
         if self._left > 0:
-            self._left -= 1
             block, before = self._made(self.BLOCK), []
+            self._left -= 1
         else:
             block, before = self._blocks.popleft()  # there are more than threads that each hold one
         copied: list[cl.Event] = []
@@ -113,12 +113,16 @@ class Staging:
             self._blocks.append((block, copied))
 
     @contextlib.contextmanager
-    def target(self) -> Iterator[np.ndarray]:
-        """uint8 (READ,), for the caller alone, in any thread."""
+    def target(self, queue: cl.CommandQueue) -> Iterator[np.ndarray]:
+        """uint8 (READ,), for the caller alone, in any thread; to copy into by `queue`, and to wait for that."""
         block = _popped(self._targets)
         block = self._made(self.READ) if block is None else block
         try:
             yield block
+        except BaseException:
+            with contextlib.suppress(cl.Error):
+                queue.finish()  # what was not waited for must not land in the block of another
+            raise
         finally:
             self._targets.append(block)
 
