@@ -160,6 +160,22 @@ def test_results_are_the_same_bytes_in_any_batch(device, shape):
     assert some.log10.tobytes() == whole.log10[order].tobytes()
 
 
+def test_pairs_of_one_strip_are_the_same_bytes_beside_those_whose_columns_a_lane_fill_the_device(device, shape):
+    """Those of several are right with any columns a lane, but may be rounded otherwise."""
+    rates = {4: 1.0, 3: 0.98}
+    shape = dataclasses.replace(shape, long_rates={"fp32": rates, "fp64": rates})
+    work = case(7, 12, 8, (60, 200), (5, 120), indel=(40, 50))
+    narrow = work.haplotypes.lengths[work.pairs[:, 1]] <= shape.warp * max(rates)
+    assert 0 < narrow.sum() < len(narrow)
+    whole = skewed.run(work, device, "fp32", shape)
+    for count in (1, 5, 20):
+        some = skewed.run(Work(work.reads, work.haplotypes, work.pairs[:count]), device, "fp32", shape)
+        assert (some.log10 == whole.log10[:count])[narrow[:count]].all()
+        assert np.abs(some.log10 - whole.log10[:count]).max() < 1e-6
+    alone = skewed.run(Work(work.reads, work.haplotypes, work.pairs[narrow]), device, "fp32", shape)
+    assert alone.log10.tobytes() == whole.log10[narrow].tobytes()
+
+
 def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     work = case(9, 20, 4, (1, 60), (1, 32))
     expected = skewed.run(work, device, "fp32", shape).log10
