@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devices import DEVICE
 from haplowave.ahead import ahead
-from haplowave.calling.batches import region_pairs
+from haplowave.calling.batches import Inputs, region_pairs
 from haplowave.calling.columns import repeated_bytes
 from haplowave.calling.distances import write_distances
 from haplowave.calling.likelihoods import EngineOptions, write_likelihoods
@@ -107,6 +107,18 @@ def test_rows_and_values(tables, tmp_path):
         read = Reads(Sequences.from_list([row.bases.encode()]), *quals)
         expected = log10_likelihoods(read, Sequences.from_list([row.sequence.encode()]), kernel="reference").log10[0]
         assert row.log10_likelihood == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 10), (4, [1, 2, 4, 3]), (1 << 20, [10]), (32, [4, 6])])
+def test_the_first_batches_are_smaller(tmp_path, size, expected):
+    """Ten regions of one read and one haplotype, each in a row group of its own."""
+    rng = np.random.default_rng(3)
+    paths = tmp_path / "haplotypes.parquet", tmp_path / "reads.parquet"
+    with table_writer(paths[0], "haplotypes") as haplotypes, table_writer(paths[1], "reads") as reads:
+        for region in range(10):
+            for writer, rows in zip((haplotypes, reads), _region(rng, 1000 + 500 * region, alone=True, long_deletion=False), strict=True):
+                writer.append({name: [rows[0][name]] for name in writer.schema.names})
+    assert [len(batch.pairs) for batch in Inputs(*paths, None).batches(size)] == expected
 
 
 def test_bytes_do_not_depend_on_batch_size_or_sharing(tables, tmp_path):
