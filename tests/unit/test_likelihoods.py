@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +132,16 @@ def test_bytes_do_not_depend_on_batch_size_or_sharing(tables, tmp_path):
         part = tmp_path / f"{index}.parquet"
         run(tables, part, **change)
         assert part.read_bytes() == whole.read_bytes(), change
+
+
+def test_only_likelihoods_are_streams_of_bytes(tables, tmp_path):
+    """Parquet 2.9 has them for floating-point numbers alone."""
+    run(tables, tmp_path / "out.parquet")
+    for path in (*tables, tmp_path / "out.parquet"):
+        group = pq.ParquetFile(path).metadata.row_group(0)
+        columns = [group.column(index) for index in range(group.num_columns)]
+        streams = [column.path_in_schema for column in columns if "BYTE_STREAM_SPLIT" in column.encodings]
+        assert streams == ["log10_likelihood"] * (path.name == "out.parquet")
 
 
 def test_pruning_is_harmless(tables, tmp_path):
