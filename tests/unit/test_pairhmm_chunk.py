@@ -12,7 +12,7 @@ from pairhmm_cases import case, repeated
 from devices import DEVICE
 from haplowave.opencl import TypedKernel, select
 from haplowave.opencl.buffers import Arena, BufferPool, Staging
-from haplowave.pairhmm import Regions, skewed, tuning
+from haplowave.pairhmm import Regions, rowwise, skewed, tuning
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.skewed_inputs import is_uniform
@@ -191,11 +191,13 @@ def test_the_first_command_of_a_chunk_waits_for_its_uploads_and_the_kernels_come
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-@pytest.mark.parametrize(("chunk_bytes", "fails"), [(2000, 1), (2000, 3), (2000, 5), (1 << 20, 1)])
+@pytest.mark.parametrize(
+    ("engine", "chunk_bytes", "fails"), [*((skewed, 2000, n) for n in (1, 3, 5)), (skewed, 1 << 20, 1), (rowwise, 1 << 20, 1)]
+)
 @pytest.mark.parametrize("step", ["put", "begin", "empty", "run", "read"])
-def test_a_call_that_fails_gives_back_all_that_it_took(device, shape, monkeypatch, step, chunk_bytes, fails, error):
+def test_a_call_that_fails_gives_back_all_that_it_took(device, shape, monkeypatch, step, engine, chunk_bytes, fails, error):
     work, shape = case(9, 40, 6, (1, 100), (1, 80)), dataclasses.replace(shape, chunk_bytes=chunk_bytes)
-    expected = skewed.run(work, device, "fp32", shape)
+    expected = engine.run(work, device, "fp32", shape)
     out, lock, calls = [], threading.Lock(), itertools.count(1)
     take, give, take_arena, give_arena = BufferPool.take, BufferPool.give, Staging.take_arena, Staging.give_arena
 
@@ -223,7 +225,7 @@ def test_a_call_that_fails_gives_back_all_that_it_took(device, shape, monkeypatc
 
     monkeypatch.setattr(Chunk, step, failing)
     with pytest.raises(error):
-        skewed.run(work, device, "fp32", shape)
+        engine.run(work, device, "fp32", shape)
     assert not out
-    assert skewed.run(work, device, "fp32", shape).log10.tobytes() == expected.log10.tobytes()
+    assert engine.run(work, device, "fp32", shape).log10.tobytes() == expected.log10.tobytes()
     assert not out
