@@ -79,8 +79,7 @@ class Staging:
         self._context = context
         self.queue = cl.CommandQueue(context)
         self.threads = ThreadPoolExecutor(2)
-        self._blocks: deque[tuple[np.ndarray, list[cl.Event]]] = deque()
-        self._left = self._BLOCKS
+        self._blocks: deque[tuple[np.ndarray | None, list[cl.Event]]] = deque([(None, [])] * self._BLOCKS)  # None: not made yet
         self._targets: list[np.ndarray] = []
         self._arenas: list[Arena] = []
         self._pinned: list[cl.Buffer] = []
@@ -99,13 +98,11 @@ class Staging:
     @contextlib.contextmanager
     def _block(self) -> Iterator[tuple[np.ndarray, list[cl.Event]]]:
         """uint8 (BLOCK,), free again, and a list for the event of what is copied from it."""
-        if self._left > 0:
-            block, before = self._made(self.BLOCK), []
-            self._left -= 1
-        else:
-            block, before = self._blocks.popleft()  # there are more than threads that each hold one
+        block, before = self._blocks.popleft()  # there are more than threads that each hold one
         copied: list[cl.Event] = []
         try:
+            if block is None:
+                block = self._made(self.BLOCK)
             if before:
                 before[-1].wait()
             yield block, copied
