@@ -236,6 +236,10 @@ def test_tuning_measures_what_it_stores(device, shape, monkeypatch, tmp_path):
     assert tuning.settings(device) == measured
     assert len(lines) == 4
     assert all(rate > 0 for rates in (measured.rates, measured.long_rates) for kept in rates.values() for rate in kept.values())
+    later = dataclasses.replace(shape, warps=shape.warps + 1, chunk_bytes=12345)
+    monkeypatch.setattr(tuning, "built_in", lambda device: later)
+    assert tuning.settings(device) == dataclasses.replace(measured, warps=later.warps, chunk_bytes=later.chunk_bytes)
+    monkeypatch.setattr(tuning, "built_in", lambda device: shape)
     (tmp_path / "folder" / "tuning.json").write_text("[")
     tuning._content.cache_clear()
     assert tuning.settings(device) == shape
