@@ -88,7 +88,7 @@ def pool() -> ThreadPoolExecutor:
 
 @functools.cache
 def waiters() -> ThreadPoolExecutor:
-    """Threads for work that waits for a device, or for `pool`; as many as there is such work at a time."""
+    """Threads for work that waits for a device; what more there is waits for them. Nothing that they do waits for another of them."""
     return ThreadPoolExecutor(_WAITERS)
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devices import DEVICE
 from haplowave.ahead import ahead
-from haplowave.calling.batches import region_pairs
+from haplowave.calling.batches import Inputs, region_pairs
 from haplowave.calling.columns import repeated_bytes
 from haplowave.calling.distances import write_distances
 from haplowave.calling.likelihoods import EngineOptions, write_likelihoods
@@ -109,6 +110,18 @@ def test_rows_and_values(tables, tmp_path):
         assert row.log10_likelihood == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize(("size", "expected"), [(1, [1] * 10), (4, [1, 2, 4, 3]), (1 << 20, [10]), (32, [4, 6])])
+def test_the_first_batches_are_smaller(tmp_path, size, expected):
+    """Ten regions of one read and one haplotype, each in a row group of its own."""
+    rng = np.random.default_rng(3)
+    paths = tmp_path / "haplotypes.parquet", tmp_path / "reads.parquet"
+    with table_writer(paths[0], "haplotypes") as haplotypes, table_writer(paths[1], "reads") as reads:
+        for region in range(10):
+            for writer, rows in zip((haplotypes, reads), _region(rng, 1000 + 500 * region, alone=True, long_deletion=False), strict=True):
+                writer.append({name: [rows[0][name]] for name in writer.schema.names})
+    assert [len(batch.pairs) for batch in Inputs(*paths, None).batches(size)] == expected
+
+
 def test_bytes_do_not_depend_on_batch_size_or_sharing(tables, tmp_path):
     whole = tmp_path / "whole.parquet"
     run(tables, whole)
@@ -119,6 +132,16 @@ def test_bytes_do_not_depend_on_batch_size_or_sharing(tables, tmp_path):
         part = tmp_path / f"{index}.parquet"
         run(tables, part, **change)
         assert part.read_bytes() == whole.read_bytes(), change
+
+
+def test_only_likelihoods_are_streams_of_bytes(tables, tmp_path):
+    """Parquet 2.9 has them for floating-point numbers alone."""
+    run(tables, tmp_path / "out.parquet")
+    for path in (*tables, tmp_path / "out.parquet"):
+        group = pq.ParquetFile(path).metadata.row_group(0)
+        columns = [group.column(index) for index in range(group.num_columns)]
+        streams = [column.path_in_schema for column in columns if "BYTE_STREAM_SPLIT" in column.encodings]
+        assert streams == ["log10_likelihood"] * (path.name == "out.parquet")
 
 
 def test_pruning_is_harmless(tables, tmp_path):

@@ -1,6 +1,8 @@
 """How pairs are cut into chunks, and a chunk's way to the device and back."""
 
 import dataclasses
+import itertools
+import threading
 
 import numpy as np
 import pyopencl as cl
@@ -9,8 +11,8 @@ from pairhmm_cases import case, repeated
 
 from devices import DEVICE
 from haplowave.opencl import TypedKernel, select
-from haplowave.opencl.buffers import Arena, Staging
-from haplowave.pairhmm import Regions, tuning
+from haplowave.opencl.buffers import Arena, BufferPool, Staging
+from haplowave.pairhmm import Regions, rowwise, skewed, tuning
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.skewed_inputs import is_uniform
@@ -128,3 +130,102 @@ def test_uploads_go_on_after_one_that_failed_and_without_pinned_memory(queues, m
         target = np.empty_like(data)
         cl.enqueue_copy(queues.reads, target, buffer)
         assert (target == data + np.uint8(shift)).all()
+
+
+def test_a_block_that_there_was_no_memory_for_is_made_later(queues, monkeypatch):
+    staging, data = Staging(queues.uploads.context), np.full(100_000, 7, np.uint8)
+    buffer = cl.Buffer(queues.uploads.context, cl.mem_flags.READ_WRITE, len(data))
+
+    def none(self, size):
+        raise MemoryError("test")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Staging, "_made", none)
+        for _ in range(10):
+            with pytest.raises(MemoryError):
+                staging.upload(buffer, data)
+    staging.upload(buffer, data).wait()
+
+
+def test_a_block_is_not_read_into_by_another_while_a_copy_that_nobody_waited_for_is_under_way(queues):
+    staging, queue = Staging(queues.uploads.context), cl.CommandQueue(queues.uploads.context)
+    buffer, held = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 100), cl.UserEvent(queue.context)
+    threading.Timer(0.3, held.set_status, [cl.command_execution_status.COMPLETE]).start()
+    copies = []
+
+    def copy_and_fail() -> None:
+        with staging.target(queue) as block:
+            copies.append(cl.enqueue_copy(queue, block[:100], buffer, is_blocking=False, wait_for=[held]))
+            raise ValueError("test")
+
+    with pytest.raises(ValueError, match="test"):
+        copy_and_fail()
+    assert copies[0].command_execution_status == cl.command_execution_status.COMPLETE
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_the_first_command_of_a_chunk_waits_for_its_uploads_and_the_kernels_come_after_it(queues, monkeypatch, filled):
+    waited = []
+    fill = cl.enqueue_fill_buffer
+
+    def filling(*arguments):
+        waited.append(arguments[5])
+        return fill(*arguments)
+
+    def kernel(queue, size, local, *arguments, wait_for):
+        waited.append(wait_for)
+        return cl.enqueue_marker(queue)
+
+    kernel.name = "test"
+    monkeypatch.setattr(cl, "enqueue_fill_buffer", filling)
+    chunk = Chunk(queues, slice(0, 1))
+    chunk.put(np.ones(10))
+    chunk.put(np.ones(Arena.SLOT))
+    chunk.begin()
+    if filled:
+        chunk.ones(10, np.int32)
+    chunk.run(kernel, 1, 1)
+    assert len(waited[0]) == 2
+    assert waited[1:] == [[]] * filled
+    chunk.abandon()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize(
+    ("engine", "chunk_bytes", "fails"), [*((skewed, 2000, n) for n in (1, 3, 5)), (skewed, 1 << 20, 1), (rowwise, 1 << 20, 1)]
+)
+@pytest.mark.parametrize("step", ["put", "begin", "empty", "run", "read"])
+def test_a_call_that_fails_gives_back_all_that_it_took(device, shape, monkeypatch, step, engine, chunk_bytes, fails, error):
+    work, shape = case(9, 40, 6, (1, 100), (1, 80)), dataclasses.replace(shape, chunk_bytes=chunk_bytes)
+    expected = engine.run(work, device, "fp32", shape)
+    out, lock, calls = [], threading.Lock(), itertools.count(1)
+    take, give, take_arena, give_arena = BufferPool.take, BufferPool.give, Staging.take_arena, Staging.give_arena
+
+    def taken(thing):
+        with lock:
+            out.append(thing)
+        return thing
+
+    def given(things):
+        with lock:
+            for thing in things:
+                out.remove(thing)
+        return things
+
+    monkeypatch.setattr(BufferPool, "take", lambda self, size: taken(take(self, size)))
+    monkeypatch.setattr(BufferPool, "give", lambda self, buffers: give(self, given(buffers)))
+    monkeypatch.setattr(Staging, "take_arena", lambda self: taken(take_arena(self)))
+    monkeypatch.setattr(Staging, "give_arena", lambda self, arena: give_arena(self, given([arena])[0]))
+    do = getattr(Chunk, step)
+
+    def failing(self, *arguments, **how):
+        if next(calls) == fails:
+            raise error
+        return do(self, *arguments, **how)
+
+    monkeypatch.setattr(Chunk, step, failing)
+    with pytest.raises(error):
+        engine.run(work, device, "fp32", shape)
+    assert not out
+    assert engine.run(work, device, "fp32", shape).log10.tobytes() == expected.log10.tobytes()
+    assert not out

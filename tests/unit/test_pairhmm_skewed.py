@@ -13,7 +13,7 @@ from haplowave.pairhmm import log10_likelihoods, skewed, tuning, tuning_measure
 from haplowave.pairhmm.chunk import Chunk, Queues
 from haplowave.pairhmm.engines import Work
 from haplowave.pairhmm.regions import Regions
-from haplowave.pairhmm.skewed_device import Flight, Runner
+from haplowave.pairhmm.skewed_device import Runner
 from haplowave.pairhmm.skewed_plan import filling_columns, long_jobs, shapes, short_units
 from haplowave.sequences import Sequences
 
@@ -160,6 +160,22 @@ def test_results_are_the_same_bytes_in_any_batch(device, shape):
     assert some.log10.tobytes() == whole.log10[order].tobytes()
 
 
+def test_pairs_of_one_strip_are_the_same_bytes_beside_those_whose_columns_a_lane_fill_the_device(device, shape):
+    """Those of several are right with any columns a lane, but may be rounded otherwise."""
+    rates = {4: 1.0, 3: 0.98}
+    shape = dataclasses.replace(shape, long_rates={"fp32": rates, "fp64": rates})
+    work = case(7, 12, 8, (60, 200), (5, 120), indel=(40, 50))
+    narrow = work.haplotypes.lengths[work.pairs[:, 1]] <= shape.warp * max(rates)
+    assert 0 < narrow.sum() < len(narrow)
+    whole = skewed.run(work, device, "fp32", shape)
+    for count in (1, 5, 20):
+        some = skewed.run(Work(work.reads, work.haplotypes, work.pairs[:count]), device, "fp32", shape)
+        assert (some.log10 == whole.log10[:count])[narrow[:count]].all()
+        assert np.abs(some.log10 - whole.log10[:count]).max() < 1e-6
+    alone = skewed.run(Work(work.reads, work.haplotypes, work.pairs[narrow]), device, "fp32", shape)
+    assert alone.log10.tobytes() == whole.log10[narrow].tobytes()
+
+
 def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     work = case(9, 20, 4, (1, 60), (1, 32))
     expected = skewed.run(work, device, "fp32", shape).log10
@@ -168,7 +184,7 @@ def test_a_chunk_that_does_not_fit_is_halved(device, shape, monkeypatch):
     def stingy(self, packed):
         sizes.append(packed.pairs)
         if packed.pairs > 30:
-            packed.chunk.close()
+            packed.chunk.abandon()
             raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
         return launch(self, packed)
 
@@ -182,15 +198,15 @@ def test_a_chunk_that_fails_while_it_is_computed_is_halved(device, shape, monkey
     """As with drivers that take memory when a kernel runs."""
     work = case(9, 20, 4, (1, 60), (1, 32))
     expected = skewed.run(work, device, "fp32", shape)
-    collect, sizes = Flight.collect, []
+    read, sizes = Chunk.read, []
 
-    def stingy(self, log10, *rest):
-        sizes.append(len(log10[self.chunk.where]))
+    def stingy(self, *wanted):
+        sizes.append(len(wanted[-1][1]))
         if sizes[-1] > 7:
             raise cl.MemoryError("test", cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
-        return collect(self, log10, *rest)
+        return read(self, *wanted)
 
-    monkeypatch.setattr(Flight, "collect", stingy)
+    monkeypatch.setattr(Chunk, "read", stingy)
     outcome = skewed.run(work, device, "fp32", dataclasses.replace(shape, chunk_bytes=chunk_bytes))
     assert outcome.log10.tobytes() == expected.log10.tobytes()
     assert outcome.cells_computed == expected.cells_computed
@@ -220,6 +236,10 @@ def test_tuning_measures_what_it_stores(device, shape, monkeypatch, tmp_path):
     assert tuning.settings(device) == measured
     assert len(lines) == 4
     assert all(rate > 0 for rates in (measured.rates, measured.long_rates) for kept in rates.values() for rate in kept.values())
+    later = dataclasses.replace(shape, warps=shape.warps + 1, chunk_bytes=12345)
+    monkeypatch.setattr(tuning, "built_in", lambda device: later)
+    assert tuning.settings(device) == dataclasses.replace(measured, warps=later.warps, chunk_bytes=later.chunk_bytes)
+    monkeypatch.setattr(tuning, "built_in", lambda device: shape)
     (tmp_path / "folder" / "tuning.json").write_text("[")
     tuning._content.cache_clear()
     assert tuning.settings(device) == shape

@@ -62,7 +62,7 @@ class Inputs:
         """
         haplotypes = _RegionIds(self._haplotypes)
         distances = _RegionIds(self._distances) if self._distances else None
-        batch, least = _Growing(0, 0, 0), size >> _DOUBLINGS
+        batch, least = _Growing(0, 0, 0), max(1, size >> _DOUBLINGS)
         for regions in self._reads.groups("region_id"):
             last = int(regions[-1])
             batch.add(regions, haplotypes.until(last), distances.until(last) if distances else None)

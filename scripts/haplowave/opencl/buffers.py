@@ -79,8 +79,7 @@ class Staging:
         self._context = context
         self.queue = cl.CommandQueue(context)
         self.threads = ThreadPoolExecutor(2)
-        self._blocks: deque[tuple[np.ndarray, list[cl.Event]]] = deque()
-        self._left = self._BLOCKS
+        self._blocks: deque[tuple[np.ndarray | None, list[cl.Event]]] = deque([(None, [])] * self._BLOCKS)  # None: not made yet
         self._targets: list[np.ndarray] = []
         self._arenas: list[Arena] = []
         self._pinned: list[cl.Buffer] = []
@@ -99,13 +98,11 @@ class Staging:
     @contextlib.contextmanager
     def _block(self) -> Iterator[tuple[np.ndarray, list[cl.Event]]]:
         """uint8 (BLOCK,), free again, and a list for the event of what is copied from it."""
-        if self._left > 0:
-            self._left -= 1
-            block, before = self._made(self.BLOCK), []
-        else:
-            block, before = self._blocks.popleft()  # there are more than threads that each hold one
+        block, before = self._blocks.popleft()  # there are more than threads that each hold one
         copied: list[cl.Event] = []
         try:
+            if block is None:
+                block = self._made(self.BLOCK)
             if before:
                 before[-1].wait()
             yield block, copied
@@ -113,12 +110,16 @@ class Staging:
             self._blocks.append((block, copied))
 
     @contextlib.contextmanager
-    def target(self) -> Iterator[np.ndarray]:
-        """uint8 (READ,), for the caller alone, in any thread."""
+    def target(self, queue: cl.CommandQueue) -> Iterator[np.ndarray]:
+        """uint8 (READ,), for the caller alone, in any thread; to copy into by `queue`, and to wait for that."""
         block = _popped(self._targets)
         block = self._made(self.READ) if block is None else block
         try:
             yield block
+        except BaseException:
+            with contextlib.suppress(cl.Error):
+                queue.finish()  # what was not waited for must not land in the block of another
+            raise
         finally:
             self._targets.append(block)
 

@@ -4,6 +4,7 @@ A driver may copy to and from ordinary memory only while the call lasts, and slo
 small ones are put together, and go in one copy.
 """
 
+import contextlib
 import itertools
 import mmap
 from collections import defaultdict
@@ -96,7 +97,7 @@ class Chunk:
         buffer = self._buffer(size)
         if size:
             queue = self.queues.kernels[self._line % len(self.queues.kernels)]
-            self.kernels.append(("fill", cl.enqueue_fill_buffer(queue, buffer, np.uint32(0xFFFFFFFF), 0, size)))
+            self.kernels.append(("fill", cl.enqueue_fill_buffer(queue, buffer, np.uint32(0xFFFFFFFF), 0, size, self._inputs())))
         return buffer
 
     def begin(self) -> None:
@@ -120,18 +121,22 @@ class Chunk:
             (-(-items // group) * group,),
             (group,),
             *arguments,
-            wait_for=(self._uploaded if not self.kernels else []) + (after or []),
+            wait_for=self._inputs() + (after or []),
         )
         queue.flush()
         self.kernels.append((kernel.name, event))
         return event
+
+    def _inputs(self) -> list[cl.Event]:
+        """What the first command of the chunk's own queue waits for; those after it come after it."""
+        return [] if self.kernels else self._uploaded
 
     def read(self, *wanted: tuple[cl.Buffer, np.ndarray]) -> None:
         """Fill arrays from buffers when all kernels have ended; waits for them."""
         for _, target in wanted:
             target.view(np.uint8)[:: mmap.PAGESIZE] = 0  # memory that nobody has touched yet is slow, and now is time
         cl.wait_for_events([event for _, event in self.kernels])
-        with self.queues.staging.target() as block:
+        with self.queues.staging.target(self.queues.reads) as block:
             copies, at = [], 0
             for buffer, target in wanted:
                 data = target.view(np.uint8)
@@ -158,11 +163,12 @@ class Chunk:
         self._buffers, self._arenas = [], []
 
     def abandon(self) -> None:
-        """Close a chunk of which nothing but uploads may be under way."""
+        """Close a chunk that failed, or is not wanted any more; waits for all that may use its buffers."""
         for upload in self._uploads:
             upload.exception()
-        self.queues.staging.queue.finish()
-        self.queues.uploads.finish()
+        with contextlib.suppress(cl.Error):
+            self.queues.staging.queue.finish()
+            self.queues.finish()
         self.close()
 
 

@@ -12,7 +12,8 @@ An engine is a function `run(work, device, precision) -> Outcome` in the module 
 - `precision` is 'fp32' or 'fp64'. The engine picks its own scale C and removes it and `log10_scale` from the result, exactly.
 - A pair whose state left the range of the precision is `unsafe`: its log10 is then ignored and the caller asks again in FP64, and after
   that the renormalising form of `lanes`, which takes everything. An engine that renormalises never needs to say unsafe.
-- The bits of a result depend on that pair alone, not on what else is in the batch, nor on the batch's size.
+- The bits of a result depend on that pair alone, not on what else is in the batch, nor on the batch's size. In `skewed`, pairs whose
+  haplotype is wider than a warp are an exception: their columns a lane, which decide about rounding, are those that fill the device.
 
 Row parameters come ready from `work.rows` (FP64, one row a base, flat, made on first use); an engine that makes them on the device
 takes the tables of `haplowave.pairhmm.model.tables` instead.

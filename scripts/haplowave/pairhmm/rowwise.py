@@ -53,7 +53,15 @@ class _RowwiseRunner(Runner):
 
     def compute(self, work: Work) -> Flight:
         """Enqueue everything for `work`."""
-        chunk, pairs = Chunk(self.queues, slice(None)), work.pairs
+        chunk = Chunk(self.queues, slice(None))
+        try:
+            return self._launched(work, chunk)
+        except BaseException:
+            chunk.abandon()
+            raise
+
+    def _launched(self, work: Work, chunk: Chunk) -> Flight:
+        pairs = work.pairs
         reads, haplotypes = work.reads.bases, work.haplotypes
         columns = max(self.settings.rates[self.precision])
         strip = columns * self.settings.warp

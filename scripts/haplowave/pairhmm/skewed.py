@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import pyopencl as cl
 
 from haplowave.ahead import waiters
 from haplowave.opencl import Device, is_out_of_memory
@@ -115,6 +114,9 @@ class _Pipeline:
                     self._land()
         finally:
             self._unpack()
+            while self.flying:  # after an error: nothing of this call stays under way
+                with suppress(Exception):
+                    self.flying.popleft().land()
         return self.doubts, self.intervals
 
     def _pack(self, piece: slice) -> None:
@@ -154,9 +156,6 @@ class _Pipeline:
         except Exception as error:  # drivers take memory when a kernel runs, too
             if not is_out_of_memory(error):
                 raise
-            with suppress(cl.Error):
-                self.runner.queues.finish()
-            flown.chunk.abandon()
             self._make_room(flown.piece, True, error)
             return
         self.outcome.cells_computed += flown.cells

@@ -79,7 +79,6 @@ class Runner:
             with self.lock:
                 return _Launching(self, packed).run()
         except BaseException:
-            self.queues.finish()
             packed.chunk.abandon()
             raise
 
@@ -159,7 +158,16 @@ class Flight:
         self.chunk, self._log10s, self._doubts, self._wide, self._steep = chunk, log10s, doubts, wide, steep
 
     def collect(self, log10: np.ndarray, unsafe: np.ndarray, least: float) -> Landed:
-        """Wait, and fill these arrays at the chunk's place; likelihoods below `least` are unsafe."""
+        """Wait, and fill these arrays at the chunk's place; likelihoods below `least` are unsafe. The chunk is closed, come what may."""
+        try:
+            landed = self._landed(log10, unsafe, least)
+        except BaseException:
+            self.chunk.abandon()
+            raise
+        self.chunk.close()
+        return landed
+
+    def _landed(self, log10: np.ndarray, unsafe: np.ndarray, least: float) -> Landed:
         chunk, values, doubts = self.chunk, log10[self.chunk.where], np.empty(DOUBTS, np.int32)
         wide = values if values.dtype == self._wide else np.empty(len(values), self._wide)
         chunk.read((self._doubts, doubts), (self._log10s, wide))
@@ -169,9 +177,7 @@ class Flight:
         np.logical_not(np.greater_equal(values, least, out=doubted), out=doubted)  # and so is what is no number
         if self._steep is not None:
             doubted |= self._steep
-        times = chunk.times()
-        chunk.close()
-        return Landed(doubts, not doubted.any(), times)
+        return Landed(doubts, not doubted.any(), chunk.times())
 
 
 class _Launching:

@@ -140,10 +140,12 @@ def warps_at_once(chosen: Settings, precision: str, long: bool = False) -> int:
 
 
 def store(device: Device, chosen: Settings) -> Path:
-    """Keep `chosen` for `device`; returns the file."""
+    """Keep what `chosen` has unlike the built-in table, which may be another in a later version; returns the file."""
     path = settings_file()
     _content.cache_clear()  # another process may have stored something
-    everything = _stored() | {_key(device): dataclasses.asdict(chosen)}
+    base = dataclasses.asdict(built_in(device))
+    unlike = {name: value for name, value in dataclasses.asdict(chosen).items() if value != base[name]}
+    everything = _stored() | {_key(device): unlike}
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(everything, indent=1, sort_keys=True) + "\n")
     _content.cache_clear()
