@@ -37,7 +37,7 @@ class OpenclOptions:
         "auto", "PairHMM kernel; auto takes the device's fastest", choices=("auto", "reference", "lanes", "skewed", "trees", "rowwise")
     )
     share_devices: bool = option(False, "a PairHMM job uses all devices of the model of `device` together; run one such job at a time")
-    batch_size: int = option(1048576, "read-haplotype pairs that a device gets at a time: bounds memory", minimum=1)
+    batch_size: int = option(524288, "read-haplotype pairs that a device gets at a time: bounds memory", minimum=1)
     threads: int = option(4, "threads of a job of the OpenCL steps on a CPU device", minimum=1)
 
 
