@@ -6,6 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 
+def members(first: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """int64: first[i], first[i] + 1 and so on, count[i] of them for each i, one after another."""
+    return np.arange(int(count.sum())) + np.repeat(first - (np.cumsum(count) - count), count)
+
+
 @dataclass(frozen=True)
 class Sequences:
     """`data`: uint8, all sequences one after another; `offsets`: int64, shape (n + 1,), data[offsets[i]:offsets[i+1]] is sequence i."""
@@ -29,8 +34,12 @@ class Sequences:
         """(places in `data` of the sequences `which`, one after another, their offsets), int64."""
         first = self.offsets[which]
         lengths = self.offsets[which + 1] - first
-        offsets = np.append(0, np.cumsum(lengths))
-        return np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], lengths), offsets
+        return members(first, lengths), np.append(0, np.cumsum(lengths))
+
+    def take(self, which: np.ndarray) -> "Sequences":
+        """The sequences with indices `which`, copied."""
+        places, offsets = self.places(which)
+        return Sequences(self.data[places], offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -49,6 +58,11 @@ class Reads:
     insertion_quals: np.ndarray
     deletion_quals: np.ndarray
     gap_quals: np.ndarray
+
+    @property
+    def qualities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The four arrays of qualities."""
+        return self.base_quals, self.insertion_quals, self.deletion_quals, self.gap_quals
 
     def __len__(self) -> int:
         return len(self.bases)

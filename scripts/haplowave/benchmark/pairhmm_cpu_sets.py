@@ -95,7 +95,7 @@ def write_testcases(path: Path, pairs: Pairs, times: int) -> None:
         lines.append(f"{count} {haplotypes}".encode())
         for read in range(at[0], at[0] + count):
             span = slice(reads.bases.offsets[read], reads.bases.offsets[read + 1])
-            quals = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+            quals = reads.qualities
             lines.append(b" ".join([reads.bases[read].tobytes(), *((values[span] + np.uint8(33)).tobytes() for values in quals)]))
         lines += [pairs.haplotypes[haplotype].tobytes() for haplotype in range(at[1], at[1] + haplotypes)]
         at += (count, haplotypes)

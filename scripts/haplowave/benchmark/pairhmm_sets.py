@@ -100,7 +100,7 @@ def _tiled(sequences: Sequences, copies: int) -> Sequences:
 
 
 def _tiled_reads(reads: Reads, copies: int) -> Reads:
-    quals = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    quals = reads.qualities
     return Reads(_tiled(reads.bases, copies), *(np.tile(array, copies) for array in quals))
 
 

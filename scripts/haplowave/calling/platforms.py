@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from haplowave.options import ReadOptions
-from haplowave.sequences import Sequences
+from haplowave.sequences import Sequences, members
 
 _MIN_QUALITY = 6
 _PCR_RATES = {"none": 0.0, "hostile": 1.0, "aggressive": 2.0, "conservative": 3.0}
@@ -98,8 +98,7 @@ def repeat_lengths(bases: Sequences) -> np.ndarray:
         copies = (stops - begins) // unit + 1
         low, high = np.maximum(begins - 1, 0), stops + unit
         sizes = high - low
-        tract = np.arange(sizes.sum()) + np.repeat(low - np.cumsum(sizes) + sizes, sizes)
-        np.maximum.at(best, tract, np.repeat(copies, sizes))
+        np.maximum.at(best, members(low, sizes), np.repeat(copies, sizes))
     return np.minimum(best[where], _MAX_REPEATS)
 
 

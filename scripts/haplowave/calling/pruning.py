@@ -19,8 +19,7 @@ import numpy as np
 
 from haplowave.pairhmm import Regions
 from haplowave.pairhmm.model import QUALITY_MASK, tables, take
-from haplowave.pairhmm.regions import runs
-from haplowave.sequences import Reads, Sequences
+from haplowave.sequences import Reads, Sequences, members
 
 THETA = 5.0
 _LEAST_GAP_QUALITY = 10
@@ -106,7 +105,7 @@ def best_of_reads(log10: np.ndarray, first: np.ndarray, which: np.ndarray) -> np
     read, place = np.unique(np.searchsorted(first, which, side="right") - 1, return_inverse=True)
     begin = first[read]
     count = np.append(first, len(log10))[read + 1] - begin
-    own = runs(begin, count)[1]
+    own = members(begin, count)
     return np.maximum.reduceat(log10[own], np.cumsum(count) - count)[place]
 
 

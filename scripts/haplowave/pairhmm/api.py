@@ -114,7 +114,7 @@ def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | Non
     elif not isinstance(pairs, Regions):
         pairs = np.asarray(pairs, np.int64).reshape(-1, 2)
     work = Work(reads, haplotypes, pairs, *options)
-    bases = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    bases = (reads.bases.data, *reads.qualities)
     if any(array.dtype != np.uint8 for array in (*bases, haplotypes.data)) or any(len(array) < reads.bases.offsets[-1] for array in bases):
         raise ValueError("bases and qualities have to be uint8, and as many qualities of each kind as bases")
     spans = work.regions.spans
@@ -127,10 +127,9 @@ def _work(reads: Reads, haplotypes: Sequences, pairs: np.ndarray | Regions | Non
 
 
 def _unique_pairs(reads: Reads, haplotypes: Sequences, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
     family = np.full(len(reads), -1)  # the first haplotype that a read is paired with: reads of a region share it
     family[pairs[::-1, 0]] = pairs[::-1, 1]
-    read = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[pairs[:, 0]]
+    read = representatives(reads.bases.offsets[:-1], reads.bases.lengths, (reads.bases.data, *reads.qualities), family)[pairs[:, 0]]
     keys = read * len(haplotypes) + pairs[:, 1]
     if (keys[1:] > keys[:-1]).all():
         return pairs, None
@@ -166,7 +165,8 @@ def _climb(
 def _shares(work: Work, count: int) -> Iterator[Work]:
     """Runs of pairs with about equal numbers of cells."""
     regions = work.regions
-    cells = np.append(0, np.cumsum(regions.cells(work.reads.bases.offsets, work.haplotypes.offsets)))
+    rows, columns = work.bases_of(regions)
+    cells = np.append(0, np.cumsum(rows * columns))
     cuts = np.interp(cells[-1] * np.arange(1, count) / count, cells, regions.offsets).astype(np.int64)
     bounds = [0, *cuts.tolist(), len(work)]
     return (work.of(regions.part(begin, end)) for begin, end in itertools.pairwise(bounds))

@@ -7,7 +7,6 @@ import numpy as np
 from haplowave.opencl import Device, is_out_of_memory
 from haplowave.pairhmm.engines import Outcome, Work
 from haplowave.pairhmm.model import take
-from haplowave.sequences import Sequences
 
 _SHARE_OF_MEMORY = 0.4
 _MOST = 1 << 34  # bytes: the kernels' positions are 32-bit
@@ -35,9 +34,8 @@ def compact(work: Work, pairs: np.ndarray) -> Work:
     """The same work for `pairs` alone, with only the reads and haplotypes that these use."""
     reads, read = np.unique(pairs[:, 0], return_inverse=True)
     haplotypes, haplotype = np.unique(pairs[:, 1], return_inverse=True)
-    source, offsets = work.haplotypes.places(haplotypes)
-    kept = Sequences(work.haplotypes.data[source], offsets)
-    return Work(take(work.reads, reads), kept, np.stack([read, haplotype], axis=1), work.convention, work.share_prefixes)
+    pairs = np.stack([read, haplotype], axis=1)
+    return Work(take(work.reads, reads), work.haplotypes.take(haplotypes), pairs, work.convention, work.share_prefixes)
 
 
 def _halving(work: Work, compute: Callable[[Work], Outcome]) -> Outcome:

@@ -4,6 +4,8 @@ import itertools
 
 import numpy as np
 
+from haplowave.sequences import members
+
 _BASES = 1 << 18  # that are compared at a time
 _PROBES = (6, 30)  # positions that are compared first, of the first two arrays and a sixth of the others; then, of those alike, more
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -68,7 +70,7 @@ def _same_content(one: np.ndarray, other: np.ndarray, lengths: np.ndarray, array
     if not len(one):
         return np.zeros(0, bool)
     first = np.cumsum(lengths) - lengths
-    at = np.arange(first[-1] + lengths[-1]) + np.repeat(one - first, lengths)
+    at = members(one, lengths)
     apart = np.repeat(other - one, lengths)
     differ = np.zeros(len(at), bool)
     for array in arrays:

@@ -75,20 +75,17 @@ class Work:
         return row_parameters(self.reads, self.convention)
 
     def bases_of(self, regions: Regions) -> tuple[np.ndarray, np.ndarray]:
-        """int64 (m,): bases of the reads, and of the haplotypes, of each of `regions`."""
-        first_read, reads, first_haplotype, haplotypes = regions.spans.T
-        rows, columns = self.reads.bases.offsets, self.haplotypes.offsets
-        return rows[first_read + reads] - rows[first_read], columns[first_haplotype + haplotypes] - columns[first_haplotype]
+        """int64 (m,): bases of the reads, and of the haplotypes, of each of `regions`; found once for those of the work itself."""
+        return self._bases if regions is self.regions else regions.bases(self.reads.bases.offsets, self.haplotypes.offsets)
 
     @cached_property
-    def region_bases(self) -> tuple[np.ndarray, np.ndarray]:
-        """`bases_of` all regions."""
-        return self.bases_of(self.regions)
+    def _bases(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.regions.bases(self.reads.bases.offsets, self.haplotypes.offsets)
 
     @cached_property
     def cells(self) -> int:
         """Sum of read length times haplotype length."""
-        rows, columns = self.region_bases
+        rows, columns = self._bases
         return int(rows @ columns)
 
 

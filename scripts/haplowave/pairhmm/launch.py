@@ -44,7 +44,7 @@ class Launch:
         sets, codes, by_code = symbol_tables(letters_in(reads.bases.data), letters_in(work.haplotypes.data))
         self.symbols = len(by_code)
         self._kernels: dict[str, cl.Kernel] = {}
-        quals = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+        quals = reads.qualities
         arrays = (reads.bases.offsets, reads.bases.data, *quals, sets, *quality_tables)
         self.reads = tuple(buffer(context, array) for array in arrays)
         self.haplotypes = (buffer(context, codes[work.haplotypes.data]), buffer(context, by_code))

@@ -91,9 +91,7 @@ def row_parameters(reads: Reads, convention: str = "gatk") -> RowParameters:
     offsets = reads.bases.offsets
     span = slice(offsets[0], offsets[-1])
     first, last = (offsets[:-1] - offsets[0]), (offsets[1:] - offsets[0] - 1)
-    base, insertion, deletion, gap = (
-        quals[span] & QUALITY_MASK for quals in (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
-    )
+    base, insertion, deletion, gap = (quals[span] & QUALITY_MASK for quals in reads.qualities)
     mi, md, ii, g = table.gap[insertion], table.gap[deletion], table.gap[gap], table.leave[gap]
     mm, match = table.mm[insertion, deletion], table.match[base]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,7 +120,7 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
     offsets = reads.bases.offsets
     span = slice(offsets[0], offsets[-1])
     plain = np.ones(len(reads), bool)
-    for quals, floor in zip((reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals), ALWAYS_REGULAR, strict=True):
+    for quals, floor in zip(reads.qualities, ALWAYS_REGULAR, strict=True):
         masked = quals[:1] if quals.strides == (0,) else quals[span]  # one value throughout
         if len(masked) and masked.max() > QUALITY_MASK:
             masked = masked & QUALITY_MASK
@@ -137,6 +135,6 @@ def regular_reads(reads: Reads, convention: str = "gatk") -> np.ndarray:
 def take(reads: Reads, which: np.ndarray) -> Reads:
     """The reads with indices `which`, copied into flat arrays of their own."""
     source, offsets = reads.bases.places(which)
-    arrays = (reads.bases.data, reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    arrays = (reads.bases.data, *reads.qualities)
     bases, *quals = (array[source] for array in arrays)
     return Reads(Sequences(bases, offsets), *quals)

@@ -45,10 +45,7 @@ def _batch(work: Work, pairs: np.ndarray) -> np.ndarray:
     read, haplotype = pairs[:, 0], pairs[:, 1]
     offsets = work.reads.bases.offsets
     bases = _padded(work.reads.bases.data, offsets, read, 0)
-    base_q, insertion_q, deletion_q, gap_q = (
-        _padded(quals, offsets, read, 0) & QUALITY_MASK
-        for quals in (work.reads.base_quals, work.reads.insertion_quals, work.reads.deletion_quals, work.reads.gap_quals)
-    )
+    base_q, insertion_q, deletion_q, gap_q = (_padded(quals, offsets, read, 0) & QUALITY_MASK for quals in work.reads.qualities)
     columns = _padded(work.haplotypes.data, work.haplotypes.offsets, haplotype, 0)
     table = tables(work.convention)
     with np.errstate(divide="ignore"):

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from haplowave.ahead import in_slices
+from haplowave.sequences import members
 
 _SLICE = 1 << 20  # pairs in which rectangles are looked for by one thread
 
@@ -80,17 +81,16 @@ class Regions:
             np.concatenate([_cut(self.spans[first], start, whole), self.spans[first + 1 : last], _cut(self.spans[last], 0, stop)])
         )
 
-    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """int64 (m,): sum of read length times haplotype length of each region; rows, columns: offsets of reads and haplotypes."""
+    def bases(self, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (m,): bases of the reads, and of the haplotypes, of each region; rows, columns: offsets of reads and haplotypes."""
         first_read, reads, first_haplotype, haplotypes = self.spans.T
-        height = rows[first_read + reads] - rows[first_read]
-        return height * (columns[first_haplotype + haplotypes] - columns[first_haplotype])
+        return rows[first_read + reads] - rows[first_read], columns[first_haplotype + haplotypes] - columns[first_haplotype]
 
 
 def runs(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For runs first..first + count: (number of the run, member) of each member, int64."""
     region = np.repeat(np.arange(len(first)), count)
-    return region, np.arange(len(region)) + np.repeat(first - (np.cumsum(count) - count), count)
+    return region, members(first, count)
 
 
 def _cut(span: np.ndarray, begin: int, end: int) -> np.ndarray:

@@ -37,7 +37,7 @@ def screen(reads: Reads, haplotypes: Sequences, convention: str) -> np.ndarray:
 
 
 def _regular(reads: Reads, begin: int, end: int, convention: str) -> np.ndarray:
-    quals = (reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals)
+    quals = reads.qualities
     return regular_reads(Reads(Sequences(reads.bases.data, reads.bases.offsets[begin : end + 1]), *quals), convention)
 
 

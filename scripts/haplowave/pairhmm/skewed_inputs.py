@@ -108,7 +108,7 @@ class SentReads:
     def __init__(self, reads: Reads, chunk: Chunk):
         self._reads, self._chunk = reads, chunk
         self._bases = chunk.put(reads.bases.data)
-        self._quals = [self._put(array) for array in qualities(reads)]
+        self._quals = [self._put(array) for array in reads.qualities]
         chunk.send()
 
     def _put(self, array: np.ndarray) -> Callable[[], cl.Buffer | None]:
@@ -121,7 +121,7 @@ class SentReads:
 
     def known(self) -> Reads:
         """The reads; arrays of qualities that are one value throughout have stride 0. Waits."""
-        arrays = zip(qualities(self._reads), self._quals, strict=True)
+        arrays = zip(self._reads.qualities, self._quals, strict=True)
         return Reads(
             self._reads.bases, *(np.broadcast_to(array[:1], array.shape) if buffer() is None else array for array, buffer in arrays)
         )
@@ -130,7 +130,7 @@ class SentReads:
         """Bases, the four arrays of qualities, and their strides. Waits."""
         quals = [buffer() for buffer in self._quals]
         strides = np.array([buffer is not None for buffer in quals], np.uint32)
-        arrays = zip(quals, qualities(self._reads), strict=True)
+        arrays = zip(quals, self._reads.qualities, strict=True)
         return self._bases, *(self._chunk.put(array[:1]) if buffer is None else buffer for buffer, array in arrays), strides
 
     def inputs(self) -> ReadInputs:
@@ -144,11 +144,6 @@ class SentReads:
             highest_gap=int(((reads.gap_quals[:1] if constant else reads.gap_quals) & QUALITY_MASK).max()),
             buffers=(*self.buffers(), self._chunk.put(reads.bases.offsets.astype(np.uint32))),
         )
-
-
-def qualities(reads: Reads) -> tuple[np.ndarray, ...]:
-    """The four arrays."""
-    return reads.base_quals, reads.insertion_quals, reads.deletion_quals, reads.gap_quals
 
 
 def put_haplotypes(haplotypes: Sequences, long: bool, warp: int, chunk: Chunk) -> HaplotypeInputs:

@@ -28,7 +28,6 @@ from haplowave.pairhmm.skewed_inputs import (
     put_long,
     put_units,
     put_zeros,
-    qualities,
 )
 from haplowave.pairhmm.skewed_plan import Jobs, Shapes, filling_columns, long_jobs, shapes, short_units
 from haplowave.pairhmm.trie_inputs import TreeInputs, put_trees
@@ -103,7 +102,7 @@ def pieces(work: Work, settings: Settings, begin: int = 0) -> list[slice]:
 
 def _device_is_slower(work: Work, regions: Regions, cost: np.ndarray, settings: Settings) -> bool:
     """Whether the cells of `regions` take the device longer than the host takes to prepare and to upload them. cost: as from `_costs`."""
-    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    rows, columns = work.bases_of(regions)
     return float(rows @ columns) / settings.speed > cost[-1] / _PREPARED
 
 
@@ -113,7 +112,7 @@ def _slices(bounds: list[int]) -> list[slice]:
 
 def _costs(work: Work, regions: Regions) -> np.ndarray:
     """Bytes up to each of `regions`, the first of those of `work`, and in all of them."""
-    rows, columns = work.region_bases if regions is work.regions else work.bases_of(regions)
+    rows, columns = work.bases_of(regions)
     return np.append(0, np.cumsum(_A_BASE * rows + columns + _A_PAIR * regions.spans[:, 1] * regions.spans[:, 3]))
 
 
@@ -135,7 +134,6 @@ def halves(piece: slice) -> list[slice]:
 class Cut:
     """The sequences of some pairs, mostly views."""
 
-    piece: slice
     regions: Regions
     """By indices into what follows."""
     reads: Reads
@@ -145,7 +143,7 @@ class Cut:
 
 
 def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
-    """What the pairs of `piece` need; a thread begins to look through it. share_prefixes: as in Cut."""
+    """What the pairs of `piece` need. share_prefixes: as in Cut."""
     regions = work.regions.part(piece.start, piece.stop)
     first_read, which_reads = _used(regions.spans[:, 0], regions.spans[:, 1])
     first_haplotype, which_haplotypes = _used(regions.spans[:, 2], regions.spans[:, 3])
@@ -153,7 +151,7 @@ def cut_out(work: Work, piece: slice, share_prefixes: bool) -> Cut:
     reads, haplotypes = _reads(work.reads, which_reads), _sequences(work.haplotypes, which_haplotypes)
     if any((part.offsets[1:] <= part.offsets[:-1]).any() for part in (reads.bases, haplotypes)):
         check_lengths(work.reads.bases, work.haplotypes)
-    return Cut(piece, Regions(spans), reads, haplotypes, share_prefixes)
+    return Cut(Regions(spans), reads, haplotypes, share_prefixes)
 
 
 class Packing:
@@ -229,11 +227,11 @@ def _short_rows(regions: Regions, kept: np.ndarray | None, rows: np.ndarray, cho
 
 
 def _cells(regions: Regions, kept: np.ndarray | None, reads: Reads, haplotypes: Sequences) -> int:
+    rows, columns = regions.bases(reads.bases.offsets, haplotypes.offsets)
     if kept is None:
-        return int(regions.cells(reads.bases.offsets, haplotypes.offsets).sum())
+        return int(rows @ columns)
     region, read = (index[kept] for index in regions.rows)
-    first, count = regions.spans[:, 2], regions.spans[:, 3]
-    return int(reads.bases.lengths[read] @ (haplotypes.offsets[first + count] - haplotypes.offsets[first])[region])
+    return int(reads.bases.lengths[read] @ columns[region])
 
 
 def _used(first: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, slice | np.ndarray]:
@@ -252,7 +250,7 @@ def _reads(reads: Reads, which: slice | np.ndarray) -> Reads:
     """Some of the reads: views where they are a slice."""
     if isinstance(which, slice):
         span = slice(int(reads.bases.offsets[which.start]), int(reads.bases.offsets[which.stop]))
-        return Reads(_sequences(reads.bases, which), *(array[span] for array in qualities(reads)))
+        return Reads(_sequences(reads.bases, which), *(array[span] for array in reads.qualities))
     return take(reads, which)
 
 
@@ -261,8 +259,7 @@ def _sequences(sequences: Sequences, which: slice | np.ndarray) -> Sequences:
     if isinstance(which, slice):
         begin, end = int(sequences.offsets[which.start]), int(sequences.offsets[which.stop])
         return Sequences(sequences.data[begin:end], sequences.offsets[which.start : which.stop + 1] - begin)
-    source, offsets = sequences.places(which)
-    return Sequences(sequences.data[source], offsets)
+    return sequences.take(which)
 
 
 def _some(spans: np.ndarray) -> np.ndarray:
@@ -274,16 +271,15 @@ def _some(spans: np.ndarray) -> np.ndarray:
 
 def worth_sharing(work: Work, speed: float) -> bool:
     """Whether equal reads are so many that to look for them saves time: some of the regions tell. speed: as in Settings."""
-    spans = _some(work.regions.spans)
-    region, read = Regions(spans).rows
+    some = Regions(_some(work.regions.spans))
+    region, read = some.rows
     begin, lengths = work.reads.bases.offsets[read], work.reads.bases.offsets[read + 1] - work.reads.bases.offsets[read]
-    columns = work.haplotypes.offsets[spans[:, 2] + spans[:, 3]] - work.haplotypes.offsets[spans[:, 2]]
-    seconds = lengths * columns[region] / speed
+    seconds = lengths * work.bases_of(some)[1][region] / speed
     if seconds.sum() < _LOOK * len(read):  # not even if all were equal
         return False
     if len(read) > _LARGE:
         return True
-    same = representatives(begin, lengths, (work.reads.bases.data, *qualities(work.reads)), region)
+    same = representatives(begin, lengths, (work.reads.bases.data, *work.reads.qualities), region)
     equal = same != np.arange(len(same))
     return seconds[equal].sum() >= _LOOK * len(read) + _COMPARE * lengths[equal].sum()
 
@@ -298,7 +294,7 @@ def _shared(regions: Regions, reads: Reads) -> tuple[np.ndarray | None, np.ndarr
     region, read = regions.rows
     family = np.full(len(reads), -1)
     family[read[::-1]] = region[::-1]
-    arrays = tuple(array for array in (reads.bases.data, *qualities(reads)) if array.strides != (0,))
+    arrays = tuple(array for array in (reads.bases.data, *reads.qualities) if array.strides != (0,))
     same = representatives(reads.bases.offsets[:-1], reads.bases.lengths, arrays, family)[read]
     first, _, _, haplotypes = regions.spans[region].T
     kept = (same == read) | (same < first)  # a read of several regions may be represented by one that is not in all of them
